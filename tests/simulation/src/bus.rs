@@ -19,7 +19,7 @@ pub(crate) struct PublishedEvent {
 }
 
 impl PublishedEvent {
-    /// The event's id, which a repetition of the event carries as well.
+    /// The event's id, which repetitions of the event share.
     pub(crate) fn id(&self) -> &str {
         self.event.detail["id"].as_str().unwrap_or_default()
     }
@@ -46,7 +46,7 @@ impl SimulatedBus {
 enum BusFault {
     Fine,
     Unsent,
-    /// The bus accepted some of the events and rejected the others.
+    /// The bus accepted some events and rejected the others.
     Partly,
     ResponseLost,
 }

@@ -21,7 +21,7 @@ use crate::store::Charge;
 use crate::users::People;
 use crate::world::{SimulatedWorld, lock};
 
-/// Number of posts that are planned together, to measure the cost of one entry of a page.
+/// Number of posts that are planned together, to measure the cost of one index entry of a page.
 const PLANNED: usize = 400;
 
 impl Profile {
@@ -37,7 +37,7 @@ impl Profile {
     }
 }
 
-/// What one run of a scheduled function consumes when there is nothing to do.
+/// The consumption of one run of a scheduled function when there is nothing to do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IdleRun {
     pub function: &'static str,
@@ -86,7 +86,7 @@ async fn measure_idle(due_shards: u32) -> Vec<IdleRun> {
     ]
 }
 
-/// A deployment without faults, and a user with one account.
+/// A deployment without faults, and a user with one connected account.
 async fn settled() -> (Arc<SimulatedWorld>, Arc<Deployment>, Arc<People>) {
     let world = Arc::new(SimulatedWorld::new(1, &FaultPlan::None, TimeDelta::hours(3)));
     let account = AccountPlan { platform: "listed", acts: Vec::new(), reconnects: true };
@@ -217,7 +217,7 @@ mod tests {
 
             assert_eq!((draft.len(), scheduled.len()), (2, 2), "{draft:?} {scheduled:?}");
             assert!((write_units(&draft) - 6.0).abs() < 0.01, "{draft:?}");
-            // Three of them for the event.
+            // Three of these units are for the event.
             assert!((write_units(&scheduled) - 16.0).abs() < 0.01, "{scheduled:?}");
         });
     }

@@ -1,5 +1,5 @@
-//! Kills a process at every possible place, one place per run: before and after each port call of
-//! each flow; and, in short flows, at every pair of such places.
+//! Kills a process at every possible point, one point per run: before and after each port call of
+//! each flow; and, in short flows, at every pair of such points.
 
 mod flows;
 
@@ -13,13 +13,13 @@ use crate::run::run;
 use crate::scenario::Scenario;
 use crate::world::lock;
 
-/// All runs here share one seed, so that they differ only in the places of the crashes.
+/// All runs share one seed, so that they differ only in their crash points.
 const SEED: u64 = 1;
 
 /// The result of all crashes.
 #[derive(Clone, Debug, Default)]
 pub struct CrashMatrix {
-    /// Each flow, with the number of places where it was killed.
+    /// Each flow, with its number of crash points.
     pub flows: Vec<(&'static str, usize)>,
     /// Runs, each with one or two crashes.
     pub points: usize,
@@ -31,11 +31,11 @@ pub struct CrashMatrix {
     pub stuck: u64,
     /// Likewise.
     pub early: u64,
-    /// The flow, the place where it was killed, and the broken invariant.
+    /// The flow, the crash point, and the broken invariant.
     pub broken: Vec<String>,
 }
 
-/// Kills at every place, on this many threads. With `until_broken` it stops at the first run that
+/// Kills at every point, on this many threads. With `until_broken`, stops at the first run that
 /// breaks an invariant.
 pub fn crash_matrix(threads: usize, until_broken: bool) -> CrashMatrix {
     let mut matrix = CrashMatrix::default();
@@ -116,8 +116,8 @@ fn kill_points(from: u64, to: u64) -> impl Iterator<Item = Kill> {
     (from..=to).flat_map(|call| [KillTime::Before, KillTime::After].map(|when| Kill { call, when }))
 }
 
-/// Does `work` for each item, on this many threads. With `until_false` no further item is begun
-/// after the first for which `work` returned false.
+/// Calls `work` for each item, on this many threads. With `until_false`, no further item is started
+/// after `work` returns false.
 pub fn side_by_side<T: Sync>(items: &[T], threads: usize, until_false: bool, work: impl Fn(&T) -> bool + Sync) {
     let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
     let worker = || {

@@ -42,9 +42,9 @@ const WINDOW: Duration = Duration::from_secs(1);
 /// The maximum delay of a schedule without any fault.
 const SCHEDULE_JITTER: Duration = Duration::from_secs(59);
 
-/// A tick that is further than this from anything due would find nothing and is skipped: while
-/// users are active by the first of these, afterwards by the second, because posts that wait for
-/// their account wait for hours, and a tick a minute ahead is early enough.
+/// A tick that is further than this from any due time would find nothing and is skipped. The first
+/// value applies while users are active, the second one afterwards: posts that wait for their
+/// account wait for hours, and a tick one minute ahead is early enough.
 const NOTHING_DUE: TimeDelta = TimeDelta::seconds(240);
 const NOTHING_DUE_FOR_HOURS: TimeDelta = TimeDelta::seconds(90);
 
@@ -70,7 +70,7 @@ pub(crate) struct Deployment {
     pub(crate) bus: Arc<SimulatedBus>,
     pub(crate) webhooks: Arc<Webhooks>,
     pub(crate) journal: Arc<Mutex<Journal>>,
-    /// For the simulation itself, without faults. Each process has its own.
+    /// For the simulation itself, without faults. Each process has a separate instance.
     pub(crate) publishing: Publishing,
     collects: bool,
 }
@@ -85,7 +85,7 @@ impl Deployment {
         let bus = Arc::new(SimulatedBus::new(Arc::clone(world), Arc::clone(&webhooks)));
         let variant = world.dice().usize(0..9);
         let collects = variant.is_multiple_of(3);
-        // So few that permits are scarce, the default number, and plenty.
+        // Scarce permits, the default number, and plenty.
         let environments = [4, 20, 1_000][variant / 3];
         let publishing = Publishing {
             store,
@@ -121,7 +121,7 @@ impl Deployment {
         }
     }
 
-    /// One message, as the delivery function handles it.
+    /// Handles one message like the delivery function.
     pub(crate) async fn deliver_one(&self, message: DeliveryMessage) -> Result<(), PublishingError> {
         self.publishing.deliver(&self.platforms.platforms(), message).await
     }
@@ -246,7 +246,7 @@ impl Deployment {
         self.world.sleep_until(at + TimeDelta::from_std(jitter).unwrap_or_default()).await;
     }
 
-    /// Whether nothing is due soon, so that a tick can be skipped.
+    /// Whether nothing is due soon, so that the tick can be skipped.
     fn is_idle(&self) -> bool {
         let soon = self.world.now() + if self.world.is_long_quiet() { NOTHING_DUE_FOR_HOURS } else { NOTHING_DUE };
         let journal = lock(&self.journal);
@@ -254,14 +254,13 @@ impl Deployment {
             && journal.outbox_due_times().all(|it| soon < it)
     }
 
-    /// Whether any credentials need a refresh in this round; a round that would find none is
-    /// skipped.
+    /// Whether any credentials need a refresh in this round; other rounds are skipped.
     fn needs_refresh(&self) -> bool {
         let soon = self.world.now() + TimeDelta::seconds(10);
         lock(&self.journal).renewals().any(|it| it < soon)
     }
 
-    /// Whether nothing is left to do: no pending message and no delivery due.
+    /// Whether no message is pending and no delivery is due.
     pub(crate) fn is_at_rest(&self) -> bool {
         !self.world.is_busy()
             && !self.platforms.is_busy()

@@ -7,7 +7,7 @@ use crate::port::Port;
 /// The faults of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum FaultPlan {
-    /// Ticks and messages are still a little late, which is no fault.
+    /// No faults. Ticks and messages are still slightly late, which is not a fault.
     #[default]
     None,
     /// Only one missed tick.
@@ -49,7 +49,7 @@ pub(crate) struct FaultProbabilities {
     pub(crate) stale_index_probability: f64,
     /// A message is lost, arrives twice, or arrives late.
     pub(crate) message_fault_probability: f64,
-    /// Also of rounds of upkeep.
+    /// Applies to rounds of upkeep as well.
     pub(crate) missed_tick_probability: f64,
     /// A platform refuses a post, limits the rate, revokes the grant, or returns an error.
     pub(crate) platform_error_probability: f64,

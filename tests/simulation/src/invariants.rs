@@ -1,4 +1,4 @@
-//! Invariants of every run, whatever faults it has.
+//! Invariants of every run, with any faults.
 
 mod cancelled;
 mod counted;
@@ -31,7 +31,7 @@ use crate::webhooks::ReceivedMessage;
 /// A post that is scheduled at least this long before its time must be published in its second.
 const AHEAD: TimeDelta = TimeDelta::seconds(5);
 
-/// Everything that is known about a run.
+/// All records of a run.
 pub(crate) struct History<'a> {
     pub(crate) people: &'a People,
     pub(crate) journal: &'a Journal,
@@ -127,8 +127,8 @@ impl History<'_> {
         self.journal.versions(post).find(|it| it.post.revision == revision)
     }
 
-    /// Whether the user was shown, in one of these revisions, that a target may already be public:
-    /// a user who sends it again accepts that it may be public twice.
+    /// Whether one of these revisions showed the user that a target may already be public: a user
+    /// who sends the target again accepts a second post.
     fn was_warned(&self, post: PostId, target: TargetId, revisions: std::ops::Range<u64>) -> bool {
         let versions = self.journal.versions(post).filter(|it| revisions.contains(&it.post.revision));
         versions.filter_map(|it| it.post.target(target)).any(may_be_public)

@@ -14,7 +14,7 @@ const POSTS: i64 = 60;
 /// are planned by the request that wrote them.
 const FIRST_DUE_S: i64 = 60;
 
-/// The time between two posts. All together they span several ticks.
+/// The time between two posts. The posts span several ticks.
 const APART_S: i64 = 11;
 
 /// A run of a seed in which one tick is missed.

@@ -5,9 +5,9 @@
 //! waits. The code under test is `publishing`, `storage` and `domain` as they are deployed; their
 //! dependencies are simulated at their ports: the SDK's requests to DynamoDB (`store`), the queue,
 //! the event bus, the platforms (`platforms`). Each invocation of a function is a `process`, which
-//! may die at any call. Users (`users`) write, change and disconnect meanwhile, mostly at the worst
-//! moments. After a while the faults end, everything comes to rest, and the `invariants` are
-//! checked.
+//! may die at any call. Meanwhile users (`users`) write, change and disconnect, mostly at the least
+//! convenient moments. After a while the faults end, the run comes to rest, and the `invariants`
+//! are checked.
 //!
 //! ```text
 //! run ── World: time, dice, faults, trace

@@ -16,7 +16,7 @@ use simulation::mutations::{self, Verdict};
 use simulation::scale::{self, Profile, ScaleFigures};
 use simulation::{CrashMatrix, FaultPlan, Report, Scenario, crash_matrix, lateness, platforms, run, side_by_side};
 
-/// A run allocates all the time; with this allocator it takes a seventh less time.
+/// A run allocates constantly; this allocator reduces its time by a seventh.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -285,7 +285,7 @@ fn targets_missed(late: &Lateness, scale: Option<&ScaleFigures>) -> Vec<String> 
     expect(late.p99 <= 1_000, "99 of 100 posts within a second");
     if let Some(scale) = scale {
         expect(scale.begun_s <= 60.0, "a million posts begun within the minute");
-        // One call in a thousand is slow, and is counted with two more writes.
+        // One call in a thousand is slow, and costs two more writes.
         expect(scale.write_units_per_post < 4.01, "4 write units per post in the full minute");
         expect(scale.read_units_to_plan <= 20_000.0, "20,000 read units to plan a million posts");
         expect(scale.hottest_partition.share <= 0.5, "no partition above half of its limit");

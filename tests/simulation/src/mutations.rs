@@ -1,9 +1,9 @@
-//! Tests the simulator itself: does it notice a broken protocol? A copy of the sources is broken on
+//! Tests whether the simulator detects a broken protocol: a copy of the sources is broken on
 //! purpose, in one way at a time, and simulated.
 //!
 //! Each mutation replaces an expression that must be found exactly once, so a mutation whose
 //! expression has changed is an error and not a silent pass. The copy is built only once, with all
-//! mutations in it; each checks at run time whether it is enabled.
+//! mutations; each mutation checks at run time whether it is enabled.
 
 mod list;
 
@@ -24,7 +24,7 @@ pub enum Verdict {
     Missed,
 }
 
-/// Why the mutations could not be tried.
+/// Why the mutations could not be tested.
 #[derive(Debug, thiserror::Error)]
 pub enum MutationError {
     /// Files could not be copied, read or written.
@@ -47,7 +47,7 @@ pub enum MutationError {
     Broken,
 }
 
-/// The build profile of the simulation, here and in the copy.
+/// The build profile of the simulation, for the sources and the copy.
 const PROFILE: &str = "quick";
 /// Enough seeds to catch every mutation that the simulator can see.
 const SEEDS: &str = "2000";

@@ -73,7 +73,7 @@ fn post(rng: &mut fastrand::Rng, accounts: usize) -> PostPlan {
     targets.truncate([1, 1, 2, 2, 3][rng.usize(0..5)]);
 
     let written = seconds(rng, 0, 180);
-    // Users choose whole seconds.
+    // Due times are whole seconds.
     let mut due = TimeDelta::seconds(rng.i64(written.num_seconds() + 5..LAST_DUE_S));
     let first = match rng.u32(0..8) {
         0 => PostAction::Create(None),

@@ -24,7 +24,7 @@ const MAX_RECEIVES: u32 = 5;
 /// The most messages that one call receives.
 const BATCH: usize = 10;
 
-/// How much later than its delay a message becomes visible at most, without any fault.
+/// The maximum delay of a message beyond its requested delay, without any fault.
 const JITTER: Duration = Duration::from_secs(1);
 
 /// The maximum delay of a late message.
@@ -112,7 +112,7 @@ impl SimulatedQueue {
         messages.waiting.insert((now + delay, id), taken);
     }
 
-    /// Accepts a message that was sent: it may be lost, doubled or late.
+    /// Accepts a sent message: the message may be lost, duplicated or late.
     fn accept(&self, outgoing: &Outgoing) {
         let world = &self.world;
         let mut copies = 1;

@@ -23,8 +23,8 @@ const LONGEST: TimeDelta = TimeDelta::hours(27);
 pub fn run(seed: u64, scenario: &Scenario) -> Report {
     let logs = Logs::default();
     let _listening = tracing::subscriber::set_default(logs.clone());
-    // The SDK draws from its generator for objects that this thread creates only once, too; created
-    // here, they cannot disturb the run.
+    // The SDK also draws from its generator for objects that this thread creates only once; created
+    // in advance, they cannot disturb the run.
     prepare_thread();
     // The SDK draws from this generator: the jitter of its back-off, and its idempotency tokens for
     // transactions.

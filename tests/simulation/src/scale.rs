@@ -1,14 +1,13 @@
-//! A million posts within one minute, against the published limits of the
-//! services: how long it takes, what it costs and what gets hottest.
+//! A million posts within one minute, against the published limits of the services: duration, cost,
+//! and the partitions with the highest load.
 //!
-//! This is a model, not the code itself: one thread, virtual time, a seed. It
-//! has the ticks, the queue, the batches, the store's partitions and the steps
-//! of a delivery, each as simple as possible. [`Setting`] has the numbers it
-//! uses; the cost of each step in the store is passed in as a [`Profile`].
+//! This is a model, not the code itself: one thread, virtual time, a seed. The model has the ticks,
+//! the queue, the batches, the store's partitions and the steps of a delivery, each as simple as
+//! possible. [`Setting`] has its parameters; the cost of each step in the store is a [`Profile`].
 //!
-//! The model leaves out the processor time of a call, edits by users, messages
-//! that the queue loses or doubles, platforms that refuse, and that tables grow
-//! while they are used. A slow call shows in its post only when it ends.
+//! The model omits the processor time of a call, edits by users, lost or duplicated messages,
+//! refusals by platforms, and the growth of tables under load. A slow call affects its post only
+//! when the call ends.
 
 mod agenda;
 mod chance;
@@ -32,12 +31,11 @@ pub use profile::{Deliver, Operation, PartitionBy, Profile};
 pub use report::Report;
 pub use setting::{EventSource, Noisy, Partitions, Setting, Tables};
 
-/// Milliseconds. Instants count from the start of the full minute, the one in
-/// which the posts are due; planning ahead of it happens at negative instants.
+/// Milliseconds. Instants count from the start of the full minute, in which the posts are due;
+/// planning before that minute has negative instants.
 pub type Ms = i32;
 
-/// Runs one setting to its end: every post is public, and its end is written to
-/// the post.
+/// Runs one setting until every post is public and rolled up.
 pub fn run(setting: &Setting) -> ScaleFigures {
     scale_run::ScaleRun::new(setting).run()
 }

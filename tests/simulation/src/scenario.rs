@@ -55,7 +55,7 @@ pub(crate) struct PostPlan {
     pub(crate) targets: Vec<usize>,
     /// The writer's actions, by the time since the beginning. The first is [`PostAction::Create`].
     pub(crate) acts: Vec<(TimeDelta, PostAction)>,
-    /// How often its writer retries a failed post.
+    /// How often the writer retries a failed post.
     pub(crate) retries: u32,
 }
 

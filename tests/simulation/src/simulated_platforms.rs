@@ -43,9 +43,9 @@ struct Inner {
     faults: Vec<PlatformFault>,
     /// The number of pending effects of earlier calls.
     to_come: usize,
-    /// Refreshes under way, by the token that they use.
+    /// Refreshes in progress, by the token that they use.
     renewing: BTreeSet<String>,
-    /// Invalid calls that concern no post; those of posts are in the timeline.
+    /// Invalid calls without a post; those of posts are in the timeline.
     mistakes: Vec<String>,
 }
 
@@ -63,7 +63,7 @@ pub fn platforms() -> impl Iterator<Item = &'static str> {
     random_specs().map(|it| it.name)
 }
 
-/// How long before a post is due each platform begins to prepare it.
+/// The preparation lead time of each platform.
 pub(crate) fn lead_times() -> LeadTimesByPlatform {
     LeadTimesByPlatform::new(SPECS.iter().map(|it| (it.name, it.lead())))
 }
@@ -122,7 +122,7 @@ impl SimulatedPlatforms {
         self.lock().grants.revoke_account(account);
     }
 
-    /// Invalid calls of the service that concern no post.
+    /// Invalid calls of the service without a post.
     pub(crate) fn mistakes(&self) -> Vec<String> {
         self.lock().mistakes.clone()
     }
@@ -132,7 +132,7 @@ impl SimulatedPlatforms {
         std::mem::take(&mut self.lock().timeline)
     }
 
-    /// Whether an earlier call is still to take effect.
+    /// Whether an earlier call has not taken effect yet.
     pub(crate) fn is_busy(&self) -> bool {
         0 < self.lock().to_come
     }
@@ -146,7 +146,7 @@ impl SimulatedPlatforms {
         TimeDelta::seconds(self.world.dice().i64(180..600))
     }
 
-    /// Applies an effect on the platform at that time, even if its caller does not wait any more.
+    /// Applies an effect on the platform at `at`, even if the caller no longer waits.
     fn later(&self, at: DateTime<Utc>, effect: impl FnOnce(&mut Inner) + Send + 'static) {
         self.lock().to_come += 1;
         let platforms = self.clone();

@@ -68,12 +68,12 @@ pub(crate) fn store(world: &Arc<SimulatedWorld>, due_shards: u32) -> (Store, Arc
         .behavior_version(BehaviorVersion::latest())
         .retry_config(RetryConfig::standard())
         .timeout_config(cloud::aws::timeouts())
-        // The SDK counts its remaining retries per process. Without a partition of its own a run
-        // would depend on those before it.
+        // The SDK counts its remaining retries per process. Without a separate partition, a run
+        // would depend on the runs before it.
         .retry_partition(RetryPartition::custom("simulation").build())
         .region(Region::from_static("us-east-1"))
         .endpoint_url("http://store.invalid")
-        // Nothing checks the signatures, and signing would take a tenth of a run.
+        // The simulated store does not check signatures, and signing would take a tenth of a run.
         .allow_no_auth()
         .auth_scheme_preference([NO_AUTH_SCHEME_ID])
         .time_source(wire.clone())
@@ -150,8 +150,7 @@ impl Inner {
         failed.or(done.map(Ok)).expect("what did not fail was done")
     }
 
-    /// Performs a request that is so slow that it arrives even when its caller has timed out or
-    /// died.
+    /// Performs a request that is so slow that it arrives even if its caller has timed out or died.
     async fn perform_detached(
         self: &Arc<Self>,
         request: Request,

@@ -14,7 +14,7 @@ pub struct Trace(Vec<Line>);
 struct Line {
     at: DateTime<Utc>,
     process: Option<Arc<Process>>,
-    /// The number of the port call; 0 for a line about no call.
+    /// The number of the port call; 0 for a line without a call.
     call: u64,
     what: String,
     fault: &'static str,
@@ -36,7 +36,7 @@ impl Trace {
         self.0.push(Line { at, process: Some(process), call, what, fault });
     }
 
-    /// The lines, as they are printed.
+    /// The lines in printed form.
     pub fn lines(&self) -> impl Iterator<Item = String> {
         self.0.iter().map(ToString::to_string)
     }

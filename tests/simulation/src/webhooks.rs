@@ -29,7 +29,7 @@ use crate::world::{InjectedFault, SimulatedWorld, lock};
 const HIDDEN: TimeDelta = TimeDelta::seconds(180);
 const MAX_RECEIVES: u32 = 5;
 
-/// How much later than its delay a message becomes visible at most.
+/// The maximum delay of a message beyond its requested delay.
 const JITTER: Duration = Duration::from_secs(1);
 
 /// A message that an endpoint received.

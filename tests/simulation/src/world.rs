@@ -27,10 +27,10 @@ pub(crate) trait InjectedFault: Copy {
 /// A call in progress.
 pub(crate) struct Call {
     process: Option<Arc<Process>>,
-    /// The time until it arrives.
+    /// The time until the call arrives.
     pub(crate) there: Duration,
     back: Duration,
-    /// On which side of the call its process dies, if it does.
+    /// On which side of the call the process dies, if it does.
     pub(crate) dies: Option<KillTime>,
 }
 
@@ -41,13 +41,13 @@ impl Call {
         wait(self.there).await;
     }
 
-    /// Waits until its response has arrived.
+    /// Waits until the response has arrived.
     pub(crate) async fn respond(&self) {
         self.die(KillTime::After).await;
         wait(self.back).await;
     }
 
-    /// Ends the process, if it is to die on this side of the call.
+    /// Ends the process, if it is scripted to die on this side of the call.
     pub(crate) async fn die(&self, when: KillTime) {
         if let (Some(process), true) = (&self.process, self.dies == Some(when)) {
             process.die().await;
@@ -66,7 +66,7 @@ async fn wait(duration: Duration) {
 pub(crate) struct SimulatedWorld {
     began: Instant,
     pub(crate) start: DateTime<Utc>,
-    /// The time from which on no faults are injected.
+    /// The time after which no faults are injected.
     pub(crate) quiet_at: DateTime<Utc>,
     pub(crate) probabilities: FaultProbabilities,
     kills: Vec<Kill>,

@@ -1,4 +1,4 @@
-//! The flows in which processes are killed. Each is small, so that every place can be tried.
+//! The flows in which processes are killed. Each is short, so that every crash point can be tested.
 
 use chrono::TimeDelta;
 
@@ -9,7 +9,7 @@ use crate::simulated_platforms::PlatformFault;
 pub(super) struct Flow {
     pub(super) name: &'static str,
     pub(super) plot: UserPlan,
-    /// Whether every pair of places is tried as well.
+    /// Whether every pair of crash points is tested as well.
     pub(super) pairs: bool,
 }
 

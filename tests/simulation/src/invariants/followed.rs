@@ -1,4 +1,4 @@
-//! Follow-ups of a publication are best effort, but neither doubled nor forgotten.
+//! Follow-ups of a publication are best effort, but neither repeated nor forgotten.
 
 use std::collections::BTreeSet;
 
@@ -20,8 +20,8 @@ pub(super) fn follow_ups_are_not_repeated(history: &History<'_>) -> Vec<Broken> 
         .collect()
 }
 
-/// Every follow-up of a published post was at least tried, unless its account was lost; and in a
-/// run without faults it exists.
+/// Every follow-up of a published post was attempted at least once, unless its account was lost; in
+/// a run without faults it exists.
 pub(super) fn follow_ups_are_completed(history: &History<'_>) -> Vec<Broken> {
     let lost: BTreeSet<ConnectionId> = history.journal.lost_grants().map(|it| it.connection_id).collect();
     let is_calm = history.people.deployment.world.faults() == 0;

@@ -54,9 +54,9 @@ const fn rank(status: PostStatus) -> u8 {
     }
 }
 
-/// A refused change had no effect: no version of the post has its text. An exception is a change
-/// whose response was lost and whose post was deleted before the change was repeated: the response
-/// then is "there is no such post", and that is true.
+/// A rejected change had no effect: no version of the post has its text. Exception: the response to
+/// the change was lost, and the post was deleted before the change was repeated. The repeated
+/// request then correctly returns "there is no such post".
 pub(super) fn refused_requests_change_nothing(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     for answer in history.answers.iter().filter(|it| matches!(it.content, ResponseContent::Refused)) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Broken, History, Kind};
 
-/// Look-ups of one unknown outcome: one, and another once the call can have no effect any more.
+/// Maximum number of look-ups of one unknown outcome: one, and another one after the settle time.
 const LOOKS: u64 = 2;
 
 /// Each publish call is looked up at most twice, and once more if the worker died before it stored

@@ -1,4 +1,4 @@
-//! The agenda: all events that are still to happen, in order of time.
+//! The agenda: all future events, in order of time.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,16 @@ use super::Ms;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Message {
     pub(super) post: u32,
-    /// How often it was received so far.
+    /// The number of receives so far.
     pub(super) receives: u8,
-    /// Whether it puts the roll-up of its post off until later.
+    /// Whether the plan deferred the post's roll-up.
     pub(super) deferred: bool,
-    /// Whether it has to ask for a place before the call.
+    /// Whether the delivery needs a permit before its call.
     pub(super) needs_permit: bool,
-    /// Whether it was received before and not deleted.
+    /// Whether the message was received before and not deleted.
     pub(super) returned: bool,
 }
 
-/// Something that happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     /// A schedule wakes the publisher.
@@ -27,15 +26,15 @@ pub(super) enum Event {
     TickEnds {
         tick: u32,
     },
-    /// The tick reads what is due soon in a shard, from this entry on. The
-    /// first attempt is 1.
+    /// The tick reads entries of a shard that are due soon, from this entry on. The first attempt
+    /// is 1.
     PlanSoon {
         tick: u32,
         shard: u32,
         from: u32,
         attempt: u32,
     },
-    /// The tick reads what is overdue in a shard, from this entry on.
+    /// The tick reads overdue entries of a shard, from this entry on.
     PlanOverdue {
         tick: u32,
         shard: u32,
@@ -48,15 +47,14 @@ pub(super) enum Event {
         post: u32,
         attempt: u32,
     },
-    /// The tick moves the next overdue entry of a shard's page, or continues to
-    /// the next page.
+    /// The tick moves the next overdue entry of a shard's page, or reads the next page.
     MoveNext {
         tick: u32,
         shard: u32,
     },
     /// A message becomes visible on the queue.
     Visible(Message),
-    /// The event source may be able to receive more than before.
+    /// The event source may be able to receive more messages than before.
     Receive,
     WindowEnds {
         batch: u32,
@@ -72,13 +70,12 @@ pub(super) enum Event {
     },
 }
 
-/// Events in order of time; events of the same time in the order in which they
-/// were added.
+/// Events in order of time; events of the same time in insertion order.
 #[derive(Default)]
 pub(super) struct Agenda {
     later: BTreeMap<Ms, Vec<Event>>,
     now: Ms,
-    /// The events of this moment, the next one last.
+    /// The events of the current instant, the next one last.
     rest: Vec<Event>,
 }
 

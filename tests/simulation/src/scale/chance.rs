@@ -7,8 +7,7 @@ use super::limits::{
 };
 use super::time::whole_ms;
 
-/// How many standard deviations above the mean the highest one in a thousand
-/// lies.
+/// Distance of the highest value in a thousand from the mean, in standard deviations.
 const ONE_IN_A_THOUSAND: f64 = 3.09;
 
 pub(super) struct Random(fastrand::Rng);
@@ -38,13 +37,13 @@ impl Random {
         self.0.i32(0..=DELAY_JITTER_MS)
     }
 
-    /// The SDK's wait after this many throttled attempts.
+    /// The SDK's back-off after this many throttled attempts.
     pub(super) fn back_off(&mut self, attempts: u32) -> Ms {
         let most = THROTTLED_BACK_OFF_MS << attempts.saturating_sub(1).min(10);
         self.0.i32(0..=most.min(LONGEST_BACK_OFF_MS))
     }
 
-    /// How long a call to a platform takes: log-normal, with a few slow ones.
+    /// The duration of a call to a platform: log-normal, with a few slow calls.
     pub(super) fn platform_call(&mut self) -> Ms {
         if self.below(SLOW_ONE_IN) == 0 {
             return SLOW_MS;
@@ -58,7 +57,7 @@ impl Random {
         self.0.i32(from..=to)
     }
 
-    /// Normally distributed around 0 with deviation 1, after Box and Muller.
+    /// Normally distributed with mean 0 and standard deviation 1 (Box-Muller).
     fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.0.f64()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.0.f64()).cos()

@@ -1,5 +1,4 @@
-//! The due index: each shard lists the deliveries that need a look, in order of
-//! time.
+//! The due index: each shard lists the deliveries that need a step, in order of time.
 
 use std::ops::Range;
 
@@ -22,22 +21,21 @@ impl DueIndex {
         index
     }
 
-    /// The places in a shard of the entries after one time and no later than
-    /// another. They are valid until the shard is tidied.
+    /// The positions in a shard of the entries after `after` and not after `until`. Positions are
+    /// valid until the shard is tidied.
     pub(super) fn between(&self, shard: u32, (after, until): (Ms, Ms), posts: &[Post]) -> Range<usize> {
         let entries = &self.shards[shard as usize];
         let no_later = |time: Ms| entries.partition_point(|it| posts[*it as usize].due_at <= time);
         no_later(after)..no_later(until)
     }
 
-    /// The entries at some places of a shard.
+    /// The entries at these positions of a shard.
     pub(super) fn at(&self, shard: u32, places: Range<usize>) -> &[u32] {
         self.shards[shard as usize].get(places).unwrap_or_default()
     }
 
-    /// Removes the entries of rolled-up posts, and puts
-    /// those that were moved at this time last: nothing in the shard is due
-    /// after them.
+    /// Removes the entries of rolled-up posts, and appends the entries that were moved at
+    /// `moved_at`: no entry of the shard is due after them.
     pub(super) fn tidy(&mut self, shard: u32, moved_at: Ms, posts: &[Post]) {
         let entries = &mut self.shards[shard as usize];
         let mut moved = Vec::new();

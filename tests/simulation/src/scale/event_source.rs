@@ -1,5 +1,4 @@
-//! The event source: it collects batches of messages, and invokes the function
-//! with them.
+//! The event source: collects batches of messages, and invokes the function with them.
 
 use super::agenda::{Event, Message};
 use super::limits::{COLD_START_MS, INVOKE_MS, MAX_DELAY_S, MAX_IN_FLIGHT, POLLER_CALLS_PER_S, RECEIVE_BATCH};
@@ -7,13 +6,12 @@ use super::scale_run::ScaleRun;
 use super::time::seconds;
 use super::{EventSource, Ms};
 
-/// How often the model looks whether the event source may have grown.
+/// Interval at which the model checks whether the event source may have scaled up.
 const GROWTH_MS: Ms = 200;
 
 impl ScaleRun<'_> {
-    /// A call begun at `begun` puts a message on the queue at `sent`, which is
-    /// to become visible a little before `for_when`. As `Outgoing::delay_s` in
-    /// `libs/cloud/src/queue.rs`.
+    /// A call that begins at `begun` puts a message on the queue at `sent`. The message becomes
+    /// visible shortly before `for_when`, like `Outgoing::delay_s` in `libs/cloud/src/queue.rs`.
     pub(super) fn send(&mut self, message: Message, for_when: Ms, begun: Ms, sent: Ms) {
         self.tally.messages += 1;
         let delay_s = ((for_when - begun) / 1_000 - self.setting.early_s).clamp(0, MAX_DELAY_S);
@@ -40,8 +38,8 @@ impl ScaleRun<'_> {
         self.receive();
     }
 
-    /// Receives messages as long as there are any, a poller is there to collect
-    /// them, and calls are left to receive them with.
+    /// Receives messages while there are messages, pollers that can collect them, and receive calls
+    /// left.
     fn receive(&mut self) {
         let (setting, now) = (self.setting, self.now);
         let pollers = self.queue.pollers(setting, now);
@@ -73,8 +71,8 @@ impl ScaleRun<'_> {
         }
     }
 
-    /// A free poller begins a batch of its own; when none is free, messages go
-    /// to the batches that were begun, in turns.
+    /// A free poller starts a new batch; without a free poller, messages are added to the open
+    /// batches in turn.
     fn open_batch(&mut self, pollers: f64) -> Option<u32> {
         let open = f64::from(u32::try_from(self.queue.open.len()).unwrap_or(u32::MAX));
         if open < pollers && self.queue.has_room(self.setting, self.now) {
@@ -123,7 +121,7 @@ impl ScaleRun<'_> {
         self.agenda.put(self.now + INVOKE_MS + start, Event::Begin { batch: batch_id });
     }
 
-    /// All deliveries of a batch run side by side.
+    /// Starts all deliveries of a batch concurrently.
     pub(super) fn begin(&mut self, batch_id: u32) {
         let batch = &mut self.queue.batches[batch_id as usize];
         let messages = std::mem::take(&mut batch.messages);
@@ -133,8 +131,7 @@ impl ScaleRun<'_> {
         }
     }
 
-    /// A delivery of a batch has ended. With the last one, the environment is
-    /// free again.
+    /// Ends a delivery of a batch. The last one frees the environment.
     pub(super) fn end_delivery(&mut self, batch_id: u32, message: Message, is_done: bool) {
         let queue = &mut self.queue;
         let batch = &mut queue.batches[batch_id as usize];

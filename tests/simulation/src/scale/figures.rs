@@ -14,11 +14,10 @@ use super::{Ms, limits};
 pub struct PeakPartition {
     /// The name of the table or index; for a partition also its number.
     pub place: String,
-    /// Units requested in its busiest second, divided by its limit per second.
-    /// Retries of throttled requests are not counted again. Above 1, requests
-    /// were throttled.
+    /// Units requested in its busiest second, divided by its limit per second. Retries of throttled
+    /// requests are not counted. Above 1, requests were throttled.
     pub share: f64,
-    /// Which second of the full minute that was.
+    /// The busiest second, from the start of the full minute.
     pub second: Ms,
 }
 
@@ -38,87 +37,83 @@ impl fmt::Display for PeakPartition {
 
 /// The figures of a run.
 ///
-/// "Meanwhile" is until the last post was settled, which means that it is known
-/// to be public and that this is written down. Seconds count from the start of
-/// the full minute, whose last posts are due at second 59.
+/// "Meanwhile" is until the last post was settled, which means that the outcome of its publish call
+/// is stored. Seconds count from the start of the full minute, whose last posts are due at second
+/// 59.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScaleFigures {
-    /// Posts that were due.
+    /// Number of posts.
     pub posts: u32,
-    /// Of them, those that became public.
+    /// Number of posts that became public.
     pub public: u32,
-    /// Of them, those whose end is written to the post.
+    /// Number of posts that were rolled up.
     pub rolled_up: u32,
-    /// Public calls begun; more than posts would mean that one was sent twice.
+    /// Number of publish calls; more calls than posts would mean that one was sent twice.
     pub calls_begun: u32,
-    /// Public calls begun before their second.
+    /// Number of publish calls before their second.
     pub early: u32,
-    /// When the last post was public. Slow platforms, which take 15 s, count as
-    /// well, so it can hardly be below 74.
+    /// When the last post was public. Slow platforms, which take 15 s, are included, so less than
+    /// 74 is hardly possible.
     pub drained_s: f64,
-    /// When the last post was public, those with a slow platform aside.
+    /// When the last post was public, without posts to slow platforms.
     pub drained_but_slow_s: f64,
-    /// From the start of the full minute until the last public call was begun,
-    /// after which only platforms are waited for. The last posts are due at
-    /// second 59: with nothing late this is just above 59, and the target is 60
-    /// at most.
+    /// When the last publish call began; after that, only platforms are waited for. The last posts
+    /// are due at second 59: without delays this is just above 59. The target is at most 60.
     pub begun_s: f64,
-    /// Half of the public calls were begun no later than this after their second.
+    /// Median delay from the due second to the publish call.
     pub late_p50_ms: Ms,
-    /// Of 99 in 100.
+    /// 99th percentile of that delay.
     pub late_p99_ms: Ms,
-    /// Of the users whose platforms are not slow.
+    /// 99th percentile for the users whose platforms are not slow.
     pub others_late_p99_ms: Ms,
     pub late_most_ms: Ms,
-    /// Half of the posts were public no later than this after their second.
+    /// Median delay from the due second until the post was public.
     pub public_p50_ms: Ms,
-    /// Of 99 in 100.
+    /// 99th percentile of that delay.
     pub public_p99_ms: Ms,
-    /// Write units per post meanwhile, without telling posts how they ended.
+    /// Write units per post meanwhile, without roll-ups.
     pub write_units_per_post: f64,
     /// Read units per post of the deliveries.
     pub read_units_per_post: f64,
     /// Read units of planning all posts.
     pub read_units_to_plan: f64,
-    /// Read units of the sweep, which looks for what is overdue, until the end.
+    /// Read units of the sweep over overdue entries, until the end.
     pub read_units_to_sweep: f64,
-    /// The partition with the highest load meanwhile.
+    /// The partition with the highest relative load meanwhile.
     pub hottest_partition: PeakPartition,
-    /// The table or index with the highest load meanwhile, as a whole.
+    /// The table or index with the highest relative load meanwhile, as a whole.
     pub hottest_table: PeakPartition,
-    /// Calls to the store throttled meanwhile, retries included, by place.
+    /// Throttled calls to the store meanwhile, including retries, by table or index.
     pub throttled: BTreeMap<String, u32>,
-    /// Deliveries given up, until the end, because the store throttled one call
-    /// three times. The queue or the sweep brought them again.
+    /// Deliveries that were given up until the end, because the store throttled one call three
+    /// times. The queue or the sweep repeats them.
     pub deliveries_cut_off: u32,
-    /// Deliveries deferred because their user held a share of the environments.
+    /// Deliveries that were deferred because all permits of their user were held.
     pub deferred: u32,
-    /// Messages that went to the dead-letter queue after they were received too
-    /// often. The sweep finds their posts.
+    /// Messages that went to the dead-letter queue after too many receives. The sweep finds their
+    /// posts.
     pub put_aside: u32,
-    /// Ticks that did not finish, or left overdue entries. The next tick does
-    /// that work again.
+    /// Ticks that did not finish, or left overdue entries. The next tick repeats that work.
     pub ticks_cut_off: u32,
-    /// How long the longest tick took that finished.
+    /// Duration of the longest tick that finished.
     pub longest_tick_s: f64,
-    /// Messages sent, until the end.
+    /// Number of messages sent, until the end.
     pub messages: u32,
-    /// Invocations, until the end.
+    /// Number of invocations, until the end.
     pub invocations: u32,
-    /// The most invocations at the same time.
+    /// Maximum number of concurrent invocations.
     pub invocations_at_once: u32,
-    /// The most messages that were received and not yet deleted.
+    /// Maximum number of messages in flight: received and not yet deleted.
     pub in_flight: u32,
-    /// Posts that were rolled up meanwhile.
+    /// Number of posts that were rolled up meanwhile.
     pub rolled_up_meanwhile: u32,
     /// When the last post was rolled up.
     pub last_roll_up_s: f64,
-    /// Write units per post for telling posts how they ended, moves by the
-    /// sweep included.
+    /// Write units per post for roll-ups, including moves by the sweep.
     pub write_units_to_tell: f64,
     /// The partition with the highest load after the last post was settled.
     pub hottest_after: PeakPartition,
-    /// Calls throttled after the last post was settled.
+    /// Calls that were throttled after the last post was settled.
     pub throttled_after: u32,
 }
 
@@ -178,7 +173,7 @@ impl ScaleFigures {
         }
     }
 
-    /// Names and values, in the order in which they are shown.
+    /// Names and values, in the order of the report.
     pub fn rows(&self) -> Vec<(&'static str, String)> {
         let throttled = self.throttled.values().sum::<u32>();
         let in_flight = format!("{} of {}", self.in_flight, limits::MAX_IN_FLIGHT);

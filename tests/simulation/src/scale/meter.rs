@@ -1,8 +1,8 @@
-//! Counts units by the second.
+//! Counts units per second.
 
 use super::{Ms, Tables};
 
-/// What a call costs at one place.
+/// The cost of a call in one table or index.
 #[derive(Clone, Debug)]
 pub(super) struct Charge {
     pub(super) place: usize,
@@ -16,19 +16,19 @@ impl Charge {
     }
 }
 
-/// Units of one partition, or of a place as a whole, in one second.
+/// Units of one partition, or of a whole table or index, in one second.
 #[derive(Clone, Default)]
 pub(super) struct Meter {
     second: Ms,
     read: f64,
     written: f64,
-    /// Throttled requests are included, their retries are not.
+    /// Includes throttled requests, but not their retries.
     asked_to_read: f64,
     asked_to_write: f64,
 }
 
 impl Meter {
-    /// The counts of this second, which begin at zero.
+    /// The counts of this second, initially zero.
     pub(super) fn at(&mut self, second: Ms) -> &mut Self {
         if self.second != second {
             *self = Self { second, ..Self::default() };
@@ -40,8 +40,8 @@ impl Meter {
         self.read + charge.read_units <= tables.read_units && self.written + charge.write_units <= tables.write_units
     }
 
-    /// Counts the units of a request. Returns the load as a part of the limit,
-    /// of units read or written, whichever is higher.
+    /// Counts the units of a request. Returns the load relative to the limit, for reads or writes,
+    /// whichever is higher.
     pub(super) fn ask(&mut self, charge: &Charge, limits: Tables) -> f64 {
         self.asked_to_read += charge.read_units;
         self.asked_to_write += charge.write_units;

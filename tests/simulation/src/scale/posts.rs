@@ -7,17 +7,17 @@ use super::{Ms, Setting};
 /// The state of a post's delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Nothing was begun.
+    /// No step was taken.
     Waiting,
-    /// The public call was begun; how it ended is not written down yet.
+    /// The publish call has begun; its outcome is not stored yet.
     Intended,
-    /// How the public call ended is written down.
+    /// The outcome of the publish call is stored.
     Settled,
-    /// The post says how it ended, and the due index no longer has it.
+    /// The post is rolled up, and its entry in the due index is removed.
     RolledUp,
 }
 
-/// The user whose platforms are slow, where there is one.
+/// The user whose platforms are slow, if there is one.
 pub(super) const NOISY: u32 = 0;
 
 /// A post with its delivery.
@@ -26,26 +26,24 @@ pub(super) struct Post {
     pub(super) keys: Keys,
     /// The second in which it is due.
     pub(super) due: Ms,
-    /// When its next step is due.
+    /// When the next step is due.
     pub(super) next_step_at: Ms,
-    /// Its time in the due index.
+    /// Position in the due index.
     pub(super) due_at: Ms,
-    /// When the lease ends with which a worker holds it.
+    /// When the lease of a worker expires.
     pub(super) lease_expires_at: Ms,
-    /// From when on the post may be rolled up, if the plan set that
-    /// off.
+    /// Earliest time of the roll-up, if the plan deferred it.
     pub(super) roll_up_from: Option<Ms>,
     pub(super) state: State,
-    /// Changes with every write, so that a conditional write notices another
-    /// one.
+    /// Changes with every write, so that a conditional write detects other writes.
     pub(super) write_id: u32,
-    /// When its public call was begun.
+    /// Start of the publish call.
     pub(super) begun: Option<Ms>,
-    /// When that call ended.
+    /// End of the publish call.
     pub(super) public: Option<Ms>,
 }
 
-/// Posts that are due one after the other in whole seconds, of random users.
+/// Posts of random users, due one after the other in whole seconds.
 pub(super) fn make(setting: &Setting, chance: &mut Random) -> Vec<Post> {
     let mut owners = owners(setting);
     chance.shuffle(&mut owners);
@@ -68,14 +66,12 @@ pub(super) fn make(setting: &Setting, chance: &mut Random) -> Vec<Post> {
             }
         })
         .collect();
-    // Posts that are read one after the other lie side by side in memory, which
-    // is faster.
+    // Posts that are read one after the other are adjacent in memory, which is faster.
     posts.sort_by_key(|it| (it.due, it.keys.shard));
     posts
 }
 
-/// The user of each post: most users have few posts, and the first user has the
-/// most.
+/// The user of each post: most users have few posts, and the first user has the most.
 fn owners(setting: &Setting) -> Vec<u32> {
     if setting.noisy.is_some() {
         let mut owners: Vec<_> = (1..setting.users).collect();
@@ -84,8 +80,8 @@ fn owners(setting: &Setting) -> Vec<u32> {
     }
     let rest = f64::from(setting.posts);
     let busiest = f64::from(setting.busiest_has);
-    // The n-th user has busiest / n^steepness posts; the steepness is searched
-    // for which gives the right sum.
+    // The n-th user has busiest / n^steepness posts. The loop searches for the steepness with the
+    // right sum.
     let (mut low, mut high) = (0.0_f64, 4.0_f64);
     for _ in 0..50 {
         let steepness = f64::midpoint(low, high);

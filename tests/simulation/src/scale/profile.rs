@@ -1,70 +1,67 @@
-//! What the steps of a delivery cost in the store.
+//! The cost of a delivery's steps in the store.
 
-/// Which key decides the partition of a table or an index.
+/// The key that determines the partition of a table or an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartitionBy {
-    /// The user whose post it is.
+    /// The user of the post.
     User,
-    /// The connection by which it goes out.
+    /// The connection of the target.
     Connection,
-    /// Its shard of the due index.
+    /// The shard of the due index.
     DueShard,
 }
 
-/// What a call costs in one table or one index.
+/// The cost of a call in one table or one index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
-    /// The table, or table/index.
+    /// The table, or `table/index`.
     pub place: String,
-    /// Which key decides its partition.
+    /// The key that determines the partition.
     pub by: PartitionBy,
     pub read_units: f64,
     pub write_units: f64,
 }
 
 impl Operation {
-    /// Reads this many units.
+    /// An operation that reads this many units.
     pub fn read(resource: &str, by: PartitionBy, units: f64) -> Self {
         Self { place: resource.to_owned(), by, read_units: units, write_units: 0.0 }
     }
 
-    /// Writes this many units.
+    /// An operation that writes this many units.
     pub fn write(resource: &str, by: PartitionBy, units: f64) -> Self {
         Self { place: resource.to_owned(), by, read_units: 0.0, write_units: units }
     }
 }
 
-/// What a delivery costs. The operations of one step are one call: when one of
-/// them is throttled, all are. A throttled index does the same to the writes of
-/// its table.
+/// The cost of a delivery. The operations of one step are one call: when one of them is throttled,
+/// all are. A throttled index also throttles writes to its table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Deliver {
-    /// Reading what it has to know, before its second.
+    /// Reading the delivery's inputs, before its second.
     pub read: Vec<Operation>,
-    /// Writing the intent, in its second, directly before the public call.
+    /// Writing the intent, in the due second, directly before the publish call.
     pub intend: Vec<Operation>,
-    /// Writing how the call ended, and the record of the attempt.
+    /// Writing the outcome of the call, and the record of the attempt.
     pub settle: Vec<Operation>,
 }
 
-/// What each step costs in the store.
+/// The cost of each step in the store.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
-    /// Reading one entry of the due index. A page is rounded up to half a unit.
+    /// Reading one entry of the due index. The units of a page are rounded up to half a unit.
     pub plan: Vec<Operation>,
-    /// Moving one entry of the due index that is overdue.
+    /// Moving one overdue entry of the due index.
     pub move_on: Vec<Operation>,
-    /// A delivery.
     pub deliver: Deliver,
-    /// Taking a place of its user, or giving it back.
+    /// Acquiring or releasing a permit of the user.
     pub place: Vec<Operation>,
-    /// Telling a post how it ended.
+    /// Rolling up a post.
     pub roll_up: Vec<Operation>,
 }
 
 impl Profile {
-    /// Costs that follow from the tables' layout, for use where the code's real
-    /// costs were not measured.
+    /// Costs that follow from the tables' layout, for use where the real costs were not measured.
     pub fn assumed() -> Self {
         use PartitionBy::{DueShard, User};
         let due = "deliveries/due";

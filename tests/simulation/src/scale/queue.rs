@@ -15,47 +15,47 @@ use super::{EventSource, Ms, Setting};
 #[derive(Default)]
 pub(super) struct Batch {
     pub(super) messages: Vec<Message>,
-    /// When its first message was received.
+    /// When the first message was received.
     pub(super) received: Ms,
-    /// Tells apart the batches that used this place one after the other.
+    /// Distinguishes the batches that used this slot one after the other.
     pub(super) number: u32,
     pub(super) is_open: bool,
-    /// Deliveries under way.
+    /// Number of deliveries in progress.
     pub(super) left: u32,
     /// The users whose messages will be deleted.
     pub(super) done: Vec<u32>,
-    /// How many posts its environment is telling now how they ended.
+    /// Number of roll-ups in progress in the batch's environment.
     pub(super) telling: u32,
-    /// Deliveries that wait for their turn to tell their posts.
+    /// Deliveries that wait to roll up their posts.
     pub(super) to_tell: VecDeque<u32>,
 }
 
-/// The queue, and the growth of the event source.
+/// The queue, and the scaling of the event source.
 #[derive(Default)]
 pub(super) struct Queue {
     /// Messages that can be received.
     pub(super) backlog: VecDeque<Message>,
-    /// Those of noisy users, which are received when there are no others.
+    /// Messages of noisy users, which are received when there are no others.
     set_aside: VecDeque<Message>,
-    /// Messages in flight, by user.
+    /// Number of messages in flight, by user.
     in_flight_of: Vec<u32>,
     pub(super) batches: Vec<Batch>,
     pub(super) free: Vec<u32>,
     /// Batches that are being collected.
     pub(super) open: VecDeque<u32>,
-    /// How many batches are being collected or invoked.
+    /// Number of batches that are being collected or invoked.
     pub(super) busy: u32,
     pub(super) warm: u32,
     pub(super) environments: u32,
     pub(super) in_flight: u32,
     pub(super) most_in_flight: u32,
     pub(super) most_busy: u32,
-    /// When the first message was there to be received.
+    /// When the first message could be received.
     pub(super) since: Option<Ms>,
-    /// How many calls to receive messages may be made now.
+    /// Number of receive calls that are available now.
     pub(super) calls: f64,
     pub(super) calls_at: Option<Ms>,
-    /// The time for which the next receiving is on the agenda.
+    /// The time of the next receive on the agenda.
     pub(super) receive_at: Option<Ms>,
     pub(super) invocations: u32,
 }
@@ -70,13 +70,12 @@ impl Queue {
         Self { warm, environments: warm, in_flight_of, ..Self::default() }
     }
 
-    /// Whether there is nothing to receive.
+    /// Whether there is no message to receive.
     pub(super) fn is_empty(&self) -> bool {
         self.backlog.is_empty() && self.set_aside.is_empty()
     }
 
-    /// Receives the next message; a fair queue first those of users who have few
-    /// in flight.
+    /// Receives the next message; a fair queue prefers messages of users with few in flight.
     pub(super) fn receive(&mut self, is_fair: bool, posts: &[Post]) -> Option<Message> {
         let user = |it: Message| posts[it.post as usize].keys.user as usize;
         let message = loop {
@@ -96,13 +95,13 @@ impl Queue {
         NOISY_FROM <= in_flight && f64::from(self.in_flight) * NOISY_SHARE < f64::from(in_flight)
     }
 
-    /// A message of this user is deleted, or can be received again.
+    /// Records that a message of this user was deleted, or can be received again.
     pub(super) fn no_longer_in_flight(&mut self, user: u32) {
         self.in_flight -= 1;
         self.in_flight_of[user as usize] -= 1;
     }
 
-    /// How many invocations the event source makes at the same time by now.
+    /// The current limit of concurrent invocations.
     fn capacity(&self, setting: &Setting, now: Ms) -> f64 {
         let minutes = seconds(now - self.since.unwrap_or(now)) / 60.0;
         match setting.source {
@@ -115,8 +114,8 @@ impl Queue {
         }
     }
 
-    /// How many pollers collect batches at the same time. In standard mode, as
-    /// many as invocations are allowed.
+    /// Number of pollers that collect batches concurrently. In standard mode, this is the limit of
+    /// invocations.
     pub(super) fn pollers(&self, setting: &Setting, now: Ms) -> f64 {
         match setting.source {
             EventSource::Standard => f64::INFINITY,
@@ -126,7 +125,7 @@ impl Queue {
         }
     }
 
-    /// Whether one more invocation may be begun.
+    /// Whether the limit allows one more invocation.
     pub(super) fn has_room(&self, setting: &Setting, now: Ms) -> bool {
         self.busy < setting.environments && f64::from(self.busy) + 1.0 <= self.capacity(setting, now)
     }

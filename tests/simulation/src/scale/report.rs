@@ -8,13 +8,12 @@ use std::thread;
 use super::limits::DEFAULT_POLLERS;
 use super::{EventSource, Profile, ScaleFigures, Setting, Tables, run};
 
-/// Settings by name, and the figures of each.
+/// Settings by name, with their figures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report(pub Vec<(&'static str, ScaleFigures)>);
 
 impl Report {
-    /// Runs a million posts in every setting of interest, with these costs and
-    /// from this seed.
+    /// Runs a million posts in every setting of interest, with these costs and this seed.
     pub fn make(seed: u64, profile: &Profile) -> Self {
         let ready = || Setting { seed, profile: profile.clone(), ..Setting::million() };
         let idle = EventSource::Provisioned { pollers: DEFAULT_POLLERS };
@@ -27,7 +26,7 @@ impl Report {
         ])
     }
 
-    /// Runs these settings, as many at the same time as there are processors.
+    /// Runs these settings on as many threads as there are processors.
     pub fn run(settings: &[(&'static str, Setting)]) -> Self {
         let processors = thread::available_parallelism().map_or(1, NonZero::get);
         let mut scales = Vec::new();
@@ -40,14 +39,13 @@ impl Report {
         Self(settings.iter().map(|it| it.0).zip(scales).collect())
     }
 
-    /// The figures of the first setting, with everything ready: the targets are
-    /// set for this one.
+    /// The figures of the first setting, with everything ready: the targets apply to this setting.
     pub fn ready(&self) -> Option<&ScaleFigures> {
         self.0.first().map(|it| &it.1)
     }
 }
 
-/// The width of the column of names, and of the column of each setting.
+/// Widths of the column of names, and of the column of each setting.
 const WIDTHS: (usize, usize) = (34, 26);
 
 impl fmt::Display for Report {

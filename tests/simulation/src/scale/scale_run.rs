@@ -1,5 +1,4 @@
-//! The whole model, from the first tick until the roll-up records how the last post
-//! ended.
+//! The whole model, from the first tick until the roll-up of the last post.
 
 mod deliver;
 mod fairness;
@@ -18,7 +17,7 @@ use super::store::{Call, Store};
 use super::user_permits::UserPermits;
 use super::{Ms, PeakPartition, ScaleFigures, Setting};
 
-/// No run takes this long: a model that is still running then is stuck.
+/// No run takes this long: a model that still runs at this time is stuck.
 const LONGEST_MS: Ms = 24 * 3_600_000;
 
 /// The calls to the store.
@@ -32,7 +31,7 @@ pub(super) struct Calls {
     pub(super) roll_up: Call,
 }
 
-/// What is counted on the way.
+/// Counters of the run.
 #[derive(Default)]
 pub(super) struct Tally {
     pub(super) plan_read_units: f64,
@@ -55,7 +54,7 @@ pub(super) struct Tally {
     pub(super) last_roll_up: Ms,
 }
 
-/// The highest loads, and what was throttled, until the last post was settled.
+/// The highest loads, and the throttled calls, until the last post was settled.
 #[derive(Default)]
 pub(super) struct PeakLoad {
     pub(super) partition: PeakPartition,
@@ -125,7 +124,7 @@ impl<'a> ScaleRun<'a> {
         ScaleFigures::from_model(&self, hot, rest)
     }
 
-    /// Whether a post is still to be settled.
+    /// Whether any post is not settled yet.
     pub(super) fn is_hot(&self) -> bool {
         self.tally.settled < self.setting.posts
     }

@@ -1,4 +1,4 @@
-//! The numbers that the model runs with.
+//! The parameters of the model.
 
 use publishing::ConcurrencyLimits;
 use storage::DEFAULT_DUE_SHARDS;
@@ -11,39 +11,39 @@ use super::{Ms, Profile};
 /// How the event source turns messages into invocations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventSource {
-    /// Everything is there before it is needed: this many pollers in
-    /// provisioned mode, and warm environments.
+    /// Everything is ready before the minute: this many pollers in provisioned mode, and warm
+    /// environments.
     Ready {
-        /// 2 to 200.
+        /// From 2 to 200.
         pollers: u32,
     },
-    /// Standard mode, which grows by itself once there are messages.
+    /// Standard mode, which scales up automatically once there are messages.
     Standard,
-    /// Provisioned mode, which begins with this many pollers and grows faster.
+    /// Provisioned mode, which begins with this many pollers and scales up faster.
     Provisioned {
-        /// 2 to 200.
+        /// From 2 to 200.
         pollers: u32,
     },
 }
 
-/// How the keys of a table are spread over its partitions.
+/// How the keys of a table are distributed over its partitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Partitions {
-    /// Each key has a partition to itself. A busy table ends up like this.
+    /// Each key has a separate partition. A busy table eventually has this state.
     OnePerKey,
-    /// Keys are spread at random over as many partitions as the table's
-    /// throughput needs. A table begins like this after it was warmed.
+    /// Keys are distributed at random over as many partitions as the table's throughput needs. This
+    /// is the state of a warmed table.
     Shared,
 }
 
-/// The throughput that every table and every index is ready for.
+/// The throughput for which every table and every index is ready.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tables {
-    /// Write units a second.
+    /// Write units per second.
     pub write_units: f64,
-    /// Read units a second.
+    /// Read units per second.
     pub read_units: f64,
-    /// How keys are spread over partitions.
+    /// How keys are distributed over partitions.
     pub partitions: Partitions,
 }
 
@@ -59,19 +59,18 @@ impl Tables {
     };
 }
 
-/// A user whose platforms are slow: the first one, who has all posts but one for
-/// each of the others.
+/// A user whose platforms are slow: the first user, who has all posts except one for each of the
+/// others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Noisy {
-    /// How long each public call of theirs takes.
+    /// Duration of each of this user's publish calls.
     pub call_ms: Ms,
 }
 
-/// Numbers of the code and the template that cannot be named from here, because
-/// they are private or not Rust. A test compares each with the line that it is
-/// copied from.
+/// Values of the code and the template that cannot be imported, because they are private or not
+/// Rust. A test compares each with the line that it is copied from.
 ///
-/// What is public is used directly: `PLAN_WINDOW`, `OVERDUE_CHECK_INTERVAL` and `LEASE_DURATION` of
+/// Public values are used directly: `PLAN_WINDOW`, `OVERDUE_CHECK_INTERVAL` and `LEASE_DURATION` of
 /// `domain::delivery`.
 pub(super) mod copied {
     use super::Ms;
@@ -92,7 +91,7 @@ pub(super) mod copied {
     pub(crate) const FULL: u32 = 4_000;
     /// `DEFERRED_ROLL_UPS_PER_SECOND` in `libs/publishing/src/plan.rs`.
     pub(crate) const PUT_OFF_PER_SECOND: u32 = 200;
-    /// In `PutOff::place`, `libs/publishing/src/plan.rs`.
+    /// In `DeferredRollUps::place`, `libs/publishing/src/plan.rs`.
     pub(crate) const LONGEST_PUT_OFF_S: u32 = 86_400;
     /// `MAX_WAIT` in `libs/publishing/src/deliver.rs`, in milliseconds.
     pub(crate) const MAX_WAIT_MS: Ms = 4_000;
@@ -108,84 +107,80 @@ pub(super) mod copied {
     pub(crate) const VISIBILITY_MS: Ms = 361_000;
     /// `maxReceiveCount` of `DeliveryQueue` in `template.yaml`.
     pub(crate) const RECEIVES: u8 = 5;
-    /// The most that `DeliveryBatch` may be in `template.yaml`.
+    /// The largest allowed value of `DeliveryBatch` in `template.yaml`.
     pub(crate) const LARGEST_BATCH: u32 = 50;
-    /// The most that `DeliveryConcurrency` may be in `template.yaml`.
+    /// The largest allowed value of `DeliveryConcurrency` in `template.yaml`.
     pub(crate) const MOST_ENVIRONMENTS: u32 = 1_000;
 }
 
-/// The numbers that the model runs with.
+/// The parameters of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
     /// Equal seeds give equal figures.
     pub seed: u64,
-    /// Posts with one target each, due at the sixty seconds of one minute.
+    /// Number of posts with one target each, due at the sixty seconds of one minute.
     pub posts: u32,
-    /// How many users the posts belong to.
+    /// Number of users who have posts.
     pub users: u32,
-    /// How many posts the busiest user has.
+    /// Number of posts of the busiest user.
     pub busiest_has: u32,
-    /// Shards of the due index.
+    /// Number of shards of the due index.
     pub due_shards: u32,
     /// How the event source turns messages into invocations.
     pub source: EventSource,
-    /// Environments of the delivery function, at most.
+    /// Maximum number of environments of the delivery function.
     pub environments: u32,
-    /// Deliveries in one invocation, at most.
+    /// Maximum number of deliveries in one invocation.
     pub batch: u32,
-    /// What tables and indexes are ready for.
+    /// The throughput of tables and indexes.
     pub tables: Tables,
-    /// What each step costs in the store.
+    /// The cost of each step in the store.
     pub profile: Profile,
-    /// A user whose platforms are slow.
+    /// A user whose platforms are slow, if there is one.
     pub noisy: Option<Noisy>,
-    /// Whether the queue knows whose messages it has, and hands out first what
-    /// belongs to users with few in flight.
+    /// Whether the queue knows the user of each message, and prefers messages of users with few in
+    /// flight.
     pub fair_queue: bool,
-    /// What one user may hold of the environments; `None` is all.
+    /// Each user's share of the environments; `None` for no limit.
     pub share: Option<ConcurrencyLimits>,
-    /// How many calls the publisher makes at the same time to send a page.
+    /// Number of concurrent calls with which the publisher sends a page.
     pub sends_at_once: u32,
-    /// How many seconds before its time a message becomes visible. It may be up
-    /// to one second more, because delays are whole seconds.
+    /// Seconds from the visibility of a message to its time; up to one second more, because delays
+    /// are whole seconds.
     pub early_s: Ms,
-    /// At which point of its minute the tick comes. A tick just before the
-    /// minute's end plans the whole full minute alone.
+    /// The offset of the tick in its minute. A tick just before the minute's end plans the whole
+    /// full minute alone.
     pub tick_ms: Ms,
-    /// How long a tick may take.
+    /// Time limit of a tick.
     pub tick_limit_ms: Ms,
-    /// How many shards the publisher works on at the same time.
+    /// Number of shards that the publisher processes concurrently.
     pub shards_at_once: u32,
-    /// Entries it reads in one call.
+    /// Number of entries that the publisher reads in one call.
     pub page: u32,
-    /// The most pages of overdue entries that it reads of a shard in one tick.
+    /// Maximum number of pages of overdue entries per shard and tick.
     pub overdue_pages: u32,
-    /// Overdue entries of a shard that it moves at the same time.
+    /// Number of concurrent moves of overdue entries per shard.
     pub moves_at_once: u32,
-    /// A tick with more posts than this defers their roll-ups,
-    /// shard by shard. The number of posts is guessed from the first page of
-    /// each shard.
+    /// A tick with more posts than this defers their roll-ups, shard by shard. The number of posts
+    /// is estimated from the first page of each shard.
     pub full: u32,
-    /// How many posts a second are rolled up then, once everything that the tick
-    /// plans is due.
+    /// Number of deferred roll-ups per second, once everything that the tick plans is due.
     pub roll_ups_per_s: u32,
-    /// How many posts one environment tells at the same time.
+    /// Number of concurrent roll-ups of one environment.
     pub roll_ups_at_once: u32,
     /// How long a message stays hidden after its delivery was cut off.
     pub visibility_ms: Ms,
-    /// How often a message is received before it goes to the dead-letter queue.
+    /// Maximum number of receives of a message before it goes to the dead-letter queue.
     pub receives: u8,
     /// The longest wait inside a delivery.
     pub max_wait_ms: Ms,
-    /// How long after the end of a lease the message comes that takes up a
-    /// delivery which another worker held.
+    /// Delay, after the end of another worker's lease, of the message that continues the delivery.
     pub after_lease_ms: Ms,
 }
 
 impl Setting {
-    /// A million posts with everything ready. The code is as deployed. Of the
-    /// stack's parameters, `DueShards`, `DeliveryBatch` and
-    /// `DeliveryConcurrency` are as high as such a minute needs them.
+    /// A million posts with everything ready. The code is as deployed. The stack's parameters
+    /// `DueShards`, `DeliveryBatch` and `DeliveryConcurrency` are as high as such a minute needs.
     pub fn million() -> Self {
         Self {
             seed: 1,
@@ -219,9 +214,8 @@ impl Setting {
         }
     }
 
-    /// A deployment with the parameters of the template, in which one user has
-    /// 10,000 posts in the minute, on servers that take 40 s for each, and a
-    /// hundred users have one.
+    /// A deployment with the default parameters of the template. One user has 10,000 posts in the
+    /// minute, on servers that take 40 s for each, and a hundred users have one.
     pub fn attacked() -> Self {
         let share = ConcurrencyLimits::default();
         Self {
@@ -239,7 +233,7 @@ impl Setting {
         }
     }
 
-    /// The batching window. A batch that one call can receive needs none.
+    /// The batching window; 0 for a batch that one call can receive.
     pub(super) fn window_ms(&self) -> Ms {
         if self.batch <= RECEIVE_BATCH { 0 } else { BATCHING_WINDOW_MS }
     }

@@ -6,7 +6,7 @@ use super::limits::{PARTITION_READ_UNITS, PARTITION_WRITE_UNITS};
 use super::meter::{Charge, Meter};
 use super::{Ms, Operation, PartitionBy, Partitions, PeakPartition, Setting, Tables};
 
-/// The keys that decide which partitions a call goes to.
+/// The keys that determine the partitions of a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Keys {
     pub(super) user: u32,
@@ -14,17 +14,15 @@ pub(super) struct Keys {
     pub(super) shard: u32,
 }
 
-/// The cost of a call at each of its places.
+/// The cost of a call in each table and index.
 pub(super) type Call = Vec<Charge>;
 
-/// Whether a call was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CallOutcome {
     Done,
     Throttled,
 }
 
-/// A table or an index.
 struct Resource {
     name: String,
     by: PartitionBy,
@@ -47,14 +45,14 @@ impl Resource {
     }
 }
 
-/// The hash of a key; any function that scatters keys will do.
+/// The hash of a key; any function that scatters keys is suitable.
 fn scattered(key: usize) -> usize {
     let mixed = key.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed ^ (mixed >> 27)
 }
 
-/// Tables and indexes.
+/// The tables and indexes.
 pub(super) struct Store {
     tables: Tables,
     places: Vec<Resource>,
@@ -102,8 +100,8 @@ impl Store {
         self.places.len() - 1
     }
 
-    /// Makes a call that costs `times` as much as given. `repeated` marks the
-    /// retry of a throttled call.
+    /// Makes a call that costs `times` as much as `call`. `repeated` marks the retry of a throttled
+    /// call.
     pub(super) fn make(&mut self, call: &Call, times: f64, keys: &Keys, now: Ms, repeated: bool) -> CallOutcome {
         let second = now.div_euclid(1_000);
         let limits = Tables {
@@ -143,25 +141,24 @@ impl Store {
         response
     }
 
-    /// The partition and the table with the highest load since this was last
-    /// called.
+    /// The partition and the table with the highest load since the previous call.
     pub(super) fn take_hottest(&mut self) -> (PeakPartition, PeakPartition) {
         (std::mem::take(&mut self.hottest_partition), std::mem::take(&mut self.hottest_table))
     }
 
-    /// Calls throttled so far, by place.
+    /// Throttled calls so far, by table or index.
     pub(super) fn throttled(&self) -> BTreeMap<String, u32> {
         self.places.iter().filter(|it| 0 < it.throttled).map(|it| (it.name.clone(), it.throttled)).collect()
     }
 }
 
-/// What a call reads and writes, in units.
+/// Read and write units of a call.
 pub(super) fn units(call: &Call) -> (f64, f64) {
     call.iter().fold((0.0, 0.0), |(read, write), it| (read + it.read_units, write + it.write_units))
 }
 
 impl Tables {
-    /// How many partitions this throughput needs.
+    /// Number of partitions that this throughput needs.
     fn partition_count(self) -> usize {
         let needed = (self.write_units / PARTITION_WRITE_UNITS).max(self.read_units / PARTITION_READ_UNITS);
         (1..u16::MAX).find(|it| needed <= f64::from(*it)).unwrap_or(u16::MAX).into()

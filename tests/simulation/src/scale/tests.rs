@@ -1,6 +1,6 @@
 use super::*;
 
-/// Ten thousand posts in the minute, with limits scaled down likewise.
+/// Ten thousand posts in the minute, with proportionally lower limits.
 fn small() -> Setting {
     Setting {
         posts: 10_000,
@@ -31,10 +31,9 @@ fn figures_of_a_small_run_are_consistent() {
     let scale = run(&small());
 
     assert_nothing_lost(&scale);
-    // One call in a thousand is slow, and is counted with two writes more.
+    // One call in a thousand is slow, and costs two more writes.
     assert!((4.0..4.01).contains(&scale.write_units_per_post), "\n{scale}");
-    // It is read twice: before the publish call, and before the roll-up of how
-    // that ended.
+    // The delivery is read twice: before the publish call, and before the roll-up.
     assert!((scale.read_units_per_post - 8.0).abs() < 0.1, "\n{scale}");
     // 10,000 entries of 130 bytes are 159 units; pages are rounded up.
     assert!((159.0..220.0).contains(&scale.read_units_to_plan), "\n{scale}");
@@ -81,9 +80,8 @@ fn roll_up_after_the_longest_delay_is_forwarded_until_then() {
     let scale = run(&Setting { roll_ups_per_s: 5, ..small() });
 
     assert_nothing_lost(&scale);
-    // Each post has one message from the plan, and one more for each 900 s, or
-    // part of them, that it waits for the roll-up: 10,000 and 10,000 and 5,500 and
-    // 1,000.
+    // Each post has one message from the plan, and one more for each started 900 s of its wait for
+    // the roll-up: 10,000 and 10,000 and 5,500 and 1,000.
     assert!((26_300..26_700).contains(&scale.messages), "\n{scale}");
     assert!(scale.last_roll_up_s < 2_200.0, "\n{scale}");
 }
@@ -172,7 +170,7 @@ fn shards_and_calls_at_the_same_time_make_a_tick_shorter() {
     assert!(shards < one / 3.0 && calls < one / 5.0, "{one} {shards} {calls}");
 }
 
-/// A tick that has finished all shards but one.
+/// A tick with one unfinished shard.
 fn at_the_last_shard(setting: &Setting) -> scale_run::ScaleRun<'_> {
     let mut run = scale_run::ScaleRun::new(setting);
     run.now = 0;
@@ -233,9 +231,9 @@ fn without_fairness_slow_servers_delay_all_users() {
 
     let (neither, queue_alone) = (late(false, None), late(true, None));
     assert!(60_000 < neither, "{neither}");
-    // The queue hands out the others first, but all environments are held.
+    // The queue prefers the other users, but all environments are in use.
     assert!(10_000 < queue_alone, "{queue_alone}");
-    // And a share alone keeps environments free, for which the others queue up.
+    // A share alone keeps environments free, but the other users wait in the queue.
     assert!(1_000 < late(false, share), "{}", late(false, share));
 }
 
@@ -310,7 +308,7 @@ fn copied_numbers_match_code_and_template() {
     ];
 
     let repository = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    // Long numbers are written with underscores.
+    // Long numbers contain underscores.
     let without = |text: &str| text.replace('_', "");
     for (file, line) in lines {
         let text = std::fs::read_to_string(repository.join(file)).unwrap();

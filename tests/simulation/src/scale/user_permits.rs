@@ -4,19 +4,19 @@ use publishing::ConcurrencyLimits;
 
 use super::Ms;
 
-/// A permit that was taken longer ago is not expected back soon.
+/// A permit that was acquired longer ago is not expected to be released soon.
 const SLOW_MS: Ms = 1_000;
 
-/// A call that takes longer is counted in any case.
+/// A longer call is always counted.
 pub(super) const COUNTED_AFTER_MS: Ms = 3_000;
 
-/// How long a delivery waits for a permit that fast calls hold.
+/// How long a delivery waits for permits that fast calls hold.
 pub(super) const WAITS_MS: Ms = 3_000;
 
-/// An environment that makes calls for a user.
+/// A permit of an environment for the calls of one user.
 struct Permit {
     batch: u32,
-    /// When the call began for which it was taken, and when that was written.
+    /// The start of the call that acquired the permit, and when the start was written.
     began: Ms,
     known: Ms,
     calls: u32,
@@ -25,15 +25,15 @@ struct Permit {
 /// Whether a call may be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Acquisition {
-    /// It is begun, and counted only when it is slow.
+    /// The call may begin, and is counted only when it is slow.
     Uncounted,
-    /// It shares the permit that its environment holds.
+    /// The call shares the permit of its environment.
     Shared,
-    /// It has taken a permit, which was written.
+    /// The call has acquired a permit, which was written.
     Acquired,
-    /// Permits may be released soon.
+    /// No permit is free, but one may be released soon.
     Wait,
-    /// All are held by slow calls.
+    /// Slow calls hold all permits.
     None,
 }
 
@@ -49,7 +49,7 @@ impl UserPermits {
         self.0[user as usize].iter().filter(move |it| it.batch != batch && it.known <= now)
     }
 
-    /// Whether all permits are held by slow calls.
+    /// Whether slow calls hold all permits.
     pub(super) fn is_held_by_slow_calls(&self, user: u32, batch: u32, limits: ConcurrencyLimits, now: Ms) -> bool {
         limits.permits() <= self.others(user, batch, now).count()
             && self.others(user, batch, now).all(|it| it.began + SLOW_MS <= now)
@@ -76,7 +76,7 @@ impl UserPermits {
         }
     }
 
-    /// Counts a call; whether it is the first of its environment.
+    /// Counts a call. Returns whether the call is the first of its environment.
     pub(super) fn add(&mut self, user: u32, batch: u32, (began, known): (Ms, Ms)) -> bool {
         let permits = &mut self.0[user as usize];
         if let Some(permit) = permits.iter_mut().find(|it| it.batch == batch) {
@@ -87,7 +87,7 @@ impl UserPermits {
         true
     }
 
-    /// A counted call has ended; whether it was the last of its environment.
+    /// Ends a counted call. Returns whether the call was the last of its environment.
     pub(super) fn give_back(&mut self, user: u32, batch: u32) -> bool {
         let permits = &mut self.0[user as usize];
         let Some(at) = permits.iter().position(|it| it.batch == batch) else { return false };

@@ -1,4 +1,4 @@
-//! An adapter that the service calls in place of one that speaks HTTP.
+//! An adapter that replaces the HTTP adapters.
 
 mod connecting;
 mod following;
@@ -70,8 +70,8 @@ impl Adapter {
         self.platforms.lock().faults.pop().unwrap_or(drawn)
     }
 
-    /// Sends a post. It takes effect now, later, or never, and the adapter may return something
-    /// else than what happened.
+    /// Sends a post, which takes effect now, later, or never. The result may differ from what
+    /// happened.
     async fn send(&self, request: &PublishRequest<'_>, what: &str) -> Result<Published, AttemptError> {
         let reference = Reference::read(request.reference);
         let upload = request.progress.map(Progress::read);
@@ -188,8 +188,8 @@ impl Adapter {
         }
     }
 
-    /// When the account may publish again, if it may not now. An earlier call is a mistake once the
-    /// platform has returned this time; but a process that dies may forget it.
+    /// The time from which the account may publish again; `None` for now. A call before that time
+    /// is a mistake once the platform has returned the time; but a process that dies may forget it.
     fn opens_at(&self, inner: &mut Inner, reference: Reference, account: &str) -> Option<DateTime<Utc>> {
         if self.spec.behavior != PlatformBehavior::Counting {
             return None;

@@ -80,8 +80,8 @@ pub(crate) fn chances(probabilities: &FaultProbabilities, is_prepared: bool) -> 
     ]
 }
 
-/// The probabilities for a refresh. It is never refused permanently without a reason. A lost
-/// response is rare, because where refresh tokens rotate it costs the grant.
+/// The probabilities for a refresh, which is never refused permanently without a reason. A lost
+/// response is rare, because it costs the grant where refresh tokens rotate.
 pub(crate) fn refresh_probabilities(probabilities: &FaultProbabilities) -> [(f64, PlatformFault); 5] {
     let (call_failure, platform_error) =
         (probabilities.call_failure_probability, probabilities.platform_error_probability);

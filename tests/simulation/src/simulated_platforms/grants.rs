@@ -8,7 +8,7 @@ use secrecy::ExposeSecret;
 
 use super::spec::Spec;
 
-/// Part of every token, so that a token can be found anywhere.
+/// Part of every token, so that a search finds tokens anywhere.
 pub(crate) const MARK: &str = "s3cr3t";
 
 /// Why a token is not accepted.
@@ -92,7 +92,7 @@ impl Grants {
         now: DateTime<Utc>,
     ) -> Result<Credentials, Rejected> {
         let spent = match spec.renewal {
-            // No simulated platform has anything to update.
+            // No simulated platform updates credentials.
             RefreshPolicy::Never | RefreshPolicy::Updating => return Err(Rejected::Gone),
             RefreshPolicy::Extending => &old.access_token,
             RefreshPolicy::Rotating => old.refresh_token.as_ref().ok_or(Rejected::Gone)?,

@@ -9,19 +9,21 @@ use platforms::{LeadTimes, RefreshPolicy};
 /// How a platform can look up a post when the response to its publish call was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LookUpSupport {
-    /// It knows an idempotency key for an hour: a repeat returns the first post.
+    /// The platform remembers an idempotency key for an hour: a repeated call returns the first
+    /// post.
     Keyed,
-    /// It knows a nonce for minutes, and nothing after that.
+    /// The platform remembers a nonce for minutes, and has no list.
     Nonce,
-    /// It knows a transaction id for minutes, and lists the public posts with it.
+    /// The platform remembers a transaction id for minutes, and lists the public posts with it.
     Transaction,
-    /// A draft is published, which changes nothing the second time, and shows whether it is public.
+    /// A draft is published, which has no further effect the second time. The draft shows whether
+    /// it is public.
     Drafted,
     /// A container is published once, and shows whether it was. A second call is an error.
     Contained,
-    /// It lists the public posts together with our references.
+    /// The platform lists the public posts with our references.
     Listed,
-    /// It lists the public posts, but they all look alike.
+    /// The platform lists the public posts, but they all look alike.
     Recognized,
     Blind,
 }
@@ -29,18 +31,18 @@ pub(crate) enum LookUpSupport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PlatformBehavior {
     None,
-    /// It accepts posts and reviews them before they become public or are refused.
+    /// The platform accepts posts and reviews them before they become public or are refused.
     Reviewing,
-    /// Its rate limits last for more than a day.
+    /// The platform's rate limits last for more than a day.
     Rationing,
-    /// An account may publish [`QUOTA`] posts within a day. It returns when the next one may be
-    /// published.
+    /// An account may publish [`QUOTA`] posts within a day. The platform returns the time of the
+    /// next one.
     Counting,
-    /// It charges for look-ups.
+    /// The platform charges for look-ups.
     Charging,
-    /// It has follow-ups of each public post: [`FOLLOW_UPS`].
+    /// The platform has follow-ups of each public post: [`FOLLOW_UPS`].
     Following,
-    /// It lists a post [`LISTED_AFTER`] its publication, and refuses a duplicate.
+    /// The platform lists a post [`LISTED_AFTER`] its publication, and refuses a duplicate.
     Lagging,
 }
 
@@ -48,9 +50,9 @@ pub(crate) enum PlatformBehavior {
 pub(crate) struct Spec {
     pub(crate) name: &'static str,
     pub(crate) certainty: LookUpSupport,
-    /// How its credentials are refreshed. A refresh token works once; a second use ends the grant.
+    /// How credentials are refreshed. A refresh token works once; a second use ends the grant.
     pub(crate) renewal: RefreshPolicy,
-    /// Whether its credentials expire.
+    /// Whether credentials expire.
     pub(crate) ends: bool,
     /// The number of calls that prepare a post before the publish call. The platform may forget
     /// their result.
@@ -65,7 +67,7 @@ pub(crate) static SPECS: [Spec; 18] = [
     spec("keyed-in-steps", LookUpSupport::Keyed, RefreshPolicy::Never, false, 2),
     spec("listed-in-steps", LookUpSupport::Listed, RefreshPolicy::Rotating, true, 3),
     spec("blind-in-steps", LookUpSupport::Blind, RefreshPolicy::Extending, true, 1),
-    // The last step reads which posts the account shows.
+    // The last step reads the posts that the account shows.
     spec("recognized", LookUpSupport::Recognized, RefreshPolicy::Never, false, 1),
     spec("recognized-in-steps", LookUpSupport::Recognized, RefreshPolicy::Rotating, true, 3),
     spec("nonce", LookUpSupport::Nonce, RefreshPolicy::Never, false, 0),
@@ -80,8 +82,8 @@ pub(crate) static SPECS: [Spec; 18] = [
     spec("lagging", LookUpSupport::Listed, RefreshPolicy::Extending, true, 0).with(PlatformBehavior::Lagging),
 ];
 
-/// The platforms of random runs. One whose list lags is not among them: until its list shows a
-/// post, it is unknown whether a change of the post is too late.
+/// The platforms of random runs, without the one whose list lags: until its list shows a post, it
+/// is unknown whether a change of the post is too late.
 pub(crate) fn random_specs() -> impl Iterator<Item = &'static Spec> {
     SPECS.iter().filter(|it| it.behavior != PlatformBehavior::Lagging)
 }
@@ -99,25 +101,25 @@ impl Spec {
         *SPECS.iter().find(|it| it.name == name).unwrap_or_else(|| panic!("a platform {name}"))
     }
 
-    /// Whether it is always possible to find out if a post is public, so that every post becomes
-    /// public exactly once.
+    /// Whether it can always be determined if a post is public, so that every post becomes public
+    /// exactly once.
     pub(crate) fn is_certain(&self) -> bool {
         !matches!(self.certainty, LookUpSupport::Blind | LookUpSupport::Nonce)
     }
 
-    /// Whether a post that it does not show is certainly not public. A list may lag, and one of
-    /// posts that look alike does not show which post it is missing.
+    /// Whether a post that the platform does not show is certainly not public. A list may lag, and
+    /// a list of posts that look alike does not show which post is missing.
     pub(crate) fn proves_absence(&self) -> bool {
         self.is_certain() && self.certainty != LookUpSupport::Recognized && self.behavior != PlatformBehavior::Lagging
     }
 
-    /// How long before a post is due its preparation begins, if it has any.
+    /// How long before the due time preparation begins, if there is any.
     pub(crate) fn lead(&self) -> LeadTimes {
         LeadTimes { always: (0 < self.steps).then_some(LEAD), ..LeadTimes::NONE }
     }
 }
 
-/// How long before a post is due its preparation begins.
+/// How long before the due time preparation begins.
 const LEAD: TimeDelta = TimeDelta::seconds(60);
 
 /// How long after its start a call whose adapter timed out may still take effect.
@@ -139,13 +141,13 @@ pub(crate) const QUOTA: usize = 3;
 pub(crate) const DAY: TimeDelta = TimeDelta::days(1);
 
 impl LookUpSupport {
-    /// Whether the prepared object itself is published: then the object, and not the target, is
-    /// public once.
+    /// Whether the prepared object itself is published: then each object, not each target, is
+    /// public at most once.
     pub(crate) const fn is_of_what_was_prepared(self) -> bool {
         matches!(self, Self::Drafted | Self::Contained)
     }
 
-    /// How long a platform recognizes a publish call, if it returns the first post for a repeat.
+    /// How long a platform recognizes a publish call, if a repeated call returns the first post.
     pub(crate) const fn key_lasts(self) -> Option<TimeDelta> {
         match self {
             Self::Keyed => Some(TimeDelta::hours(1)),

@@ -1,5 +1,5 @@
-//! The public posts on the platforms, and every call that was made to them. A run is judged by
-//! comparing this with the store's journal.
+//! The public posts on the platforms, and every call to the platforms. The invariants compare them
+//! with the store's journal.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -63,7 +63,7 @@ pub(crate) struct Timeline {
     pub(crate) followers: Vec<PublicFollowUp>,
     /// Posts that a platform has refused permanently.
     pub(crate) refused: BTreeSet<Reference>,
-    /// Invalid calls by the service: two calls at once for the same target, or a publish call
+    /// Invalid calls by the service: two concurrent calls for the same target, or a publish call
     /// before its preparation.
     pub(crate) mistakes: Vec<(Reference, String)>,
     /// The posts of accounts whose posts are recognized by comparing them, oldest first.
@@ -72,7 +72,7 @@ pub(crate) struct Timeline {
 }
 
 impl Timeline {
-    /// Begins a call for a target; no other one for it may be under way.
+    /// Begins a call for a target; no other call for the target may be in progress.
     pub(crate) fn enter(&mut self, reference: Reference) {
         if !self.under_way.insert(reference) {
             self.mistakes.push((reference, "two calls at the same time".to_owned()));
@@ -87,7 +87,7 @@ impl Timeline {
     /// Makes a post public and returns it. If the platform knows its idempotency key, it returns
     /// the first post instead.
     pub(crate) fn publish(&mut self, public: Public, certainty: LookUpSupport) -> Public {
-        // Another draft or container is another post, also for the same target.
+        // Another draft or container is another post, even for the same target.
         let is_same = |it: &Public| {
             it.reference == public.reference && (!certainty.is_of_what_was_prepared() || it.named == public.named)
         };
@@ -128,11 +128,11 @@ impl Timeline {
         older.skip(usize::from(after.is_some())).take(length).cloned().collect()
     }
 
-    /// Assigns each public post to the target that claims its id. When several posts look alike and
+    /// Assigns each public post to the target that claims its id. If several posts look alike and
     /// their responses were lost, the service may mistake one target's post for another's, and then
-    /// sends the other one again. The difference is invisible, and nothing is wrong as long as each
-    /// target has one post. `holders` lists which target of which revision claims which id, and its
-    /// text.
+    /// sends the other target again. The difference is invisible, and the result is correct as long
+    /// as each target has one post. `holders` lists which target of which revision claims which id,
+    /// and its text.
     pub(crate) fn assign_by_claims(&mut self, holders: &[(Reference, String, String)]) {
         for (reference, id, text) in holders {
             let Some(claimed) = self.public.iter_mut().find(|it| it.id == *id) else { continue };

@@ -38,7 +38,7 @@ struct Upload {
 }
 
 impl Uploads {
-    /// Does one more step. The first step begins a new upload. A step may be done twice, because
+    /// Completes one more step. The first step begins a new upload. A step may be repeated, because
     /// its first response may have been lost.
     pub(crate) fn step(&mut self, reference: Reference, reached: Option<Progress>) -> Progress {
         let Progress { upload, steps } = reached.unwrap_or_else(|| {

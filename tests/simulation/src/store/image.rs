@@ -22,7 +22,7 @@ pub(crate) enum StoredItem {
     Post(Box<Post>),
     Delivery(Box<Delivery>),
     Connection(Box<Connection>),
-    /// Counters, markers and the like.
+    /// Counters, markers and similar items.
     Other,
 }
 
@@ -43,7 +43,7 @@ fn typed<T: DeserializeOwned>(raw: &Attributes) -> T {
 }
 
 fn object(attributes: &Attributes) -> Value {
-    // Credentials are the only binary values, and nothing here needs them.
+    // Credentials are the only binary values, and the simulation does not need them.
     let readable = attributes.iter().filter(|(_, it)| !matches!(it, AttributeValue::B(_)));
     Value::Object(readable.map(|(name, value)| (name.clone(), plain(value))).collect::<Map<_, _>>())
 }

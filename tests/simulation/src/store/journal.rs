@@ -1,5 +1,4 @@
-//! Everything that was ever written to the store. A run is judged by comparing this with the
-//! platforms' timeline.
+//! Every write to the store. The invariants compare them with the platforms' timeline.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -52,7 +51,7 @@ impl Journal {
         self.meter = Some(Vec::new());
     }
 
-    /// Returns the costs recorded since then, and stops recording.
+    /// Stops recording. Returns the recorded costs.
     pub(crate) fn take_meter(&mut self) -> Vec<Vec<Charge>> {
         self.meter.take().unwrap_or_default()
     }

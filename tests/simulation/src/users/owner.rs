@@ -111,7 +111,7 @@ impl Owner {
         Self { people: users, account, plot: plan }
     }
 
-    /// Follows the plot, and maintains the account in between.
+    /// Follows the plan, and maintains the account in between.
     pub(super) async fn live(self) {
         let world = Arc::clone(&self.people.deployment.world);
         let mut actions = self.plot.acts.iter();

@@ -1,4 +1,5 @@
-//! The writer of a post: writes it, changes it at the worst moments, and retries it when it failed.
+//! The writer of a post: writes it, changes it at inconvenient moments, and retries it after a
+//! failure.
 
 use std::sync::Arc;
 
@@ -39,7 +40,7 @@ impl Writer {
         Self { people: users, label, plot: plan, post: None, texts: 0 }
     }
 
-    /// Follows the plot, each action at its time, even if the previous one has no response.
+    /// Follows the plan, each action at its time, even if the previous one has no response.
     pub(super) async fn live(mut self) {
         let world = Arc::clone(&self.people.deployment.world);
         let mut requests = JoinSet::new();

@@ -1,4 +1,4 @@
-//! A delivery: read, wait for the second, intend, call, settle, tell. As
+//! A delivery: read, wait for the due second, intend, call, settle, roll up. Like
 //! `libs/publishing/src/deliver.rs`.
 
 use domain::delivery::LEASE_DURATION;
@@ -14,43 +14,42 @@ use crate::scale::time::in_ms;
 /// The next step of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Reading what there is to know.
+    /// Reading the delivery's inputs.
     Read,
-    /// The intent, then the public call.
+    /// Writing the intent, then the publish call.
     Intend,
-    /// Taking a new lease, then asking the platform how the last call ended.
+    /// Acquiring a new lease, then a look-up of the last call.
     Ask,
-    /// Writing down how the call ended.
+    /// Writing the outcome of the call.
     RecordPublish,
-    /// Telling the post how it ended.
+    /// Rolling up the post.
     RollUp,
-    /// Nothing more.
+    /// Finished.
     End,
 }
 
-/// A delivery that an environment is working on.
+/// A delivery in progress in an environment.
 #[derive(Clone, Copy)]
 pub(super) struct Task {
     pub(super) message: Message,
     pub(super) batch: u32,
     step: Step,
-    /// How often this step was throttled.
+    /// Number of times that this step was throttled.
     throttled: u32,
-    /// The delivery's write id when it was last read or written. A write with an
-    /// old write id fails.
+    /// The delivery's write id of the last read or write. A write with an outdated write id fails.
     write_id: u32,
-    /// Whether it holds one of its environment's few places for telling posts.
+    /// Whether the task holds one of its environment's few roll-up slots.
     tells: bool,
-    /// How often it looked for a place of its user, and since when.
+    /// Number of attempts to acquire a permit, and the time of the first one.
     pub(super) looks: u32,
     pub(super) first_looked_at: Option<Ms>,
-    /// Whether it has leave to call.
+    /// Whether the task may make its call.
     pub(super) has_leave: bool,
-    /// Whether its call is counted.
+    /// Whether the call is counted.
     pub(super) is_counted: bool,
 }
 
-/// Deliveries under way, in slots that are used again.
+/// Deliveries in progress, in reusable slots.
 #[derive(Default)]
 pub(in crate::scale) struct Tasks {
     pub(super) tasks: Vec<Task>,
@@ -134,7 +133,7 @@ impl ScaleRun<'_> {
         }
     }
 
-    /// Decides the next step from the delivery's state as it was read.
+    /// Decides the next step from the delivery's state at the last read.
     fn decide(&mut self, task_id: u32, at: Ms) {
         let message = self.tasks.tasks[task_id as usize].message;
         let post = &self.posts[message.post as usize];
@@ -156,8 +155,8 @@ impl ScaleRun<'_> {
         self.schedule_step(task_id, step, when.max(at));
     }
 
-    /// The intent is written. Now the public call is made, or the platform is
-    /// asked how the previous one ended; both take a while.
+    /// The intent is written. Starts the publish call, or the look-up of the previous call; both
+    /// take a while.
     fn call_platform(&mut self, task_id: u32, at: Ms) {
         let took = self.chance.platform_call();
         let task = self.tasks.tasks[task_id as usize];
@@ -189,8 +188,7 @@ impl ScaleRun<'_> {
         post.lease_expires_at = Ms::MIN;
         self.tally.settled += 1;
         self.tally.last_settled = self.now;
-        // The roll-up is deferred if its time was still ahead when the publish call
-        // was begun.
+        // The roll-up is deferred if its time was in the future when the publish call began.
         let roll_up_from =
             post.roll_up_from.filter(|it| message.deferred && post.begun.is_some_and(|begun| begun < *it));
         let Some(roll_up_from) = roll_up_from else { return self.schedule_step(task_id, Step::RollUp, at) };
@@ -213,7 +211,7 @@ impl ScaleRun<'_> {
         self.schedule_step(task_id, Step::End, at);
     }
 
-    /// Sends a message that takes the delivery up again at its time.
+    /// Sends a message that continues the delivery at `for_when`.
     pub(super) fn send_later(&mut self, task_id: u32, for_when: Ms, now: Ms) {
         let sent = now + self.chance.send();
         let message = Message { receives: 0, ..self.tasks.tasks[task_id as usize].message };
@@ -221,8 +219,8 @@ impl ScaleRun<'_> {
         self.schedule_step(task_id, Step::End, sent);
     }
 
-    /// An environment tells only a few posts at the same time. A delivery that
-    /// finds no place is woken when one is free.
+    /// Acquires one of the environment's few roll-up slots. A delivery without a slot is woken when
+    /// one is free.
     fn may_roll_up(&mut self, task_id: u32) -> bool {
         let task = &mut self.tasks.tasks[task_id as usize];
         let batch = &mut self.queue.batches[task.batch as usize];
@@ -235,7 +233,7 @@ impl ScaleRun<'_> {
         task.tells
     }
 
-    /// Gives the place to the delivery that has waited the longest.
+    /// Passes the slot to the delivery that has waited longest.
     fn release_roll_up_slot(&mut self, task_id: u32) {
         let task = &mut self.tasks.tasks[task_id as usize];
         if !std::mem::take(&mut task.tells) {
@@ -250,8 +248,7 @@ impl ScaleRun<'_> {
         self.agenda.put(self.now, Event::Step { task: next });
     }
 
-    /// Retries as the SDK does: after a back-off, and not any more after the
-    /// last attempt.
+    /// Retries like the SDK: after a back-off, until the last attempt.
     pub(super) fn throttled(&mut self, task_id: u32, took: Ms) {
         let task = &mut self.tasks.tasks[task_id as usize];
         task.throttled += 1;

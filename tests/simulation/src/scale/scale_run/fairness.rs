@@ -1,4 +1,4 @@
-//! Leave to call: a user whose calls hold a share of the environments waits. As
+//! Permits: a user whose calls hold a share of the environments waits. Like
 //! `libs/publishing/src/concurrency_limiter.rs`.
 
 use super::ScaleRun;
@@ -7,7 +7,7 @@ use crate::scale::agenda::Event;
 use crate::scale::store::{CallOutcome, units};
 use crate::scale::user_permits::{Acquisition, COUNTED_AFTER_MS, WAITS_MS};
 
-/// How long a delivery is deferred: half of its lateness, within these.
+/// Minimum and maximum deferral of a delivery, which is half of its lateness.
 const PUT_OFF_MS: (Ms, Ms) = (10_000, 180_000);
 
 impl ScaleRun<'_> {
@@ -15,7 +15,7 @@ impl ScaleRun<'_> {
         self.posts[self.tasks.tasks[task_id as usize].message.post as usize].keys.user
     }
 
-    /// Whether all places of its user are held by slow calls.
+    /// Whether slow calls hold all permits of the user.
     pub(super) fn is_blocked_by_slow_calls(&self, task_id: u32) -> bool {
         let batch = self.tasks.tasks[task_id as usize].batch;
         self.setting
@@ -23,7 +23,7 @@ impl ScaleRun<'_> {
             .is_some_and(|it| self.places.is_held_by_slow_calls(self.user_of(task_id), batch, it, self.now))
     }
 
-    /// Asks for leave to call; `took` is how long the store takes.
+    /// Tries to acquire a permit; `took` is the duration of the store call.
     pub(super) fn ask_for_leave(&mut self, task_id: u32, took: Ms) {
         let (user, now) = (self.user_of(task_id), self.now);
         let task = &mut self.tasks.tasks[task_id as usize];
@@ -50,7 +50,7 @@ impl ScaleRun<'_> {
         self.agenda.put(at, Event::Step { task: task_id });
     }
 
-    /// Comes back later, with no call begun.
+    /// Ends the delivery and repeats it later, before any call has begun.
     pub(super) fn defer(&mut self, task_id: u32, at: Ms) {
         let message = self.tasks.tasks[task_id as usize].message;
         let took = self.chance.store_call();
@@ -70,8 +70,7 @@ impl ScaleRun<'_> {
         self.send_later(task_id, for_when, at + took);
     }
 
-    /// A call that begins without a place takes one when it turns out to be
-    /// slow.
+    /// A call that began without a permit acquires one when it turns out to be slow.
     pub(super) fn count_if_slow(&mut self, task_id: u32, began: Ms, took: Ms) {
         let user = self.user_of(task_id);
         let task = &mut self.tasks.tasks[task_id as usize];
@@ -92,8 +91,8 @@ impl ScaleRun<'_> {
         }
     }
 
-    /// Counts what writing a place costs. A throttled write is made again by the
-    /// SDK, in addition to the delivery.
+    /// Counts the cost of writing a permit. The SDK repeats a throttled write, independently of the
+    /// delivery.
     fn write_permit(&mut self, task_id: u32) {
         let keys = self.posts[self.tasks.tasks[task_id as usize].message.post as usize].keys;
         let _: CallOutcome = self.store.make(&self.calls.place, 1.0, &keys, self.now, false);

@@ -1,5 +1,4 @@
-//! The publisher's tick: it puts what is due soon on the queue. As
-//! `libs/publishing/src/plan.rs`.
+//! The publisher's tick: puts deliveries that are due soon on the queue. Like `libs/publishing/src/plan.rs`.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -20,34 +19,34 @@ use crate::scale::{Ms, Setting};
 /// The state of planning.
 pub(in crate::scale) struct Publisher {
     pub(in crate::scale) index: DueIndex,
-    /// For each shard, the places of the entries that this tick plans.
+    /// For each shard, the positions of the entries that this tick plans.
     soon: Vec<Range<usize>>,
     pub(in crate::scale) overdue: Vec<Range<usize>>,
     /// For each shard, the page of overdue entries that is being moved.
     pub(in crate::scale) moves: Vec<Moves>,
     pub(in crate::scale) planned_until: Option<Ms>,
     moved_at: Ms,
-    /// How many posts of a user are due in the same second.
+    /// Number of posts of a user that are due in the same second.
     crowds: HashMap<(u32, Ms), u32>,
     count: u32,
     running: Option<Running>,
 }
 
-/// A tick that has not ended.
+/// A tick in progress.
 #[derive(Clone, Copy)]
 pub(in crate::scale) struct Running {
     tick: u32,
     pub(in crate::scale) began: Ms,
     pub(in crate::scale) ends: Ms,
-    /// The next shard to be begun.
+    /// The next shard to start.
     next_shard: u32,
-    /// How many shards are not finished.
+    /// Number of shards that are not finished.
     left: u32,
     /// Whether overdue entries were left to the next tick.
     has_failed: bool,
 }
 
-/// How reading a page went.
+/// The result of reading a page.
 pub(in crate::scale) enum PageRead {
     /// The page was read, for this many units.
     Done(f64),
@@ -60,12 +59,11 @@ pub(in crate::scale) enum PageRead {
 /// A page of overdue entries that are being moved.
 #[derive(Default)]
 pub(in crate::scale) struct Moves {
-    /// The entries still to be moved, the next one last.
+    /// The entries that are not moved yet, the next one last.
     pub(super) left: Vec<u32>,
-    /// How many are being moved at the same time; 0 when none is, or when one
-    /// of them failed.
+    /// Number of concurrent moves; 0 when none is in progress, or when one of them failed.
     pub(super) at_once: u32,
-    /// Where the next page begins.
+    /// The start of the next page.
     pub(super) next_page: Option<u32>,
 }
 
@@ -85,8 +83,7 @@ impl Publisher {
         }
     }
 
-    /// The time of the first tick, which is early enough to plan nothing of the
-    /// full minute yet.
+    /// The time of the first tick, early enough that it plans nothing of the full minute.
     pub(in crate::scale) fn first_tick(setting: &Setting) -> Ms {
         let earliest = -in_ms(PLAN_WINDOW) - 2 * PERIOD_MS;
         earliest + setting.tick_ms
@@ -136,8 +133,8 @@ impl ScaleRun<'_> {
         self.agenda.put(self.now, Event::PlanSoon { tick, shard, from: 0, attempt: 1 });
     }
 
-    /// Ends a tick whose time limit is over or whose planning failed. The next
-    /// tick does what is left.
+    /// Ends a tick whose time limit is over or whose planning failed. The next tick does the
+    /// remaining work.
     pub(in crate::scale) fn end_tick(&mut self, tick: u32) {
         if self.running(tick).is_some() {
             self.publisher.running = None;
@@ -183,8 +180,7 @@ impl ScaleRun<'_> {
         self.agenda.put(sent, next);
     }
 
-    /// How long after the full minute the post at this place of its shard is
-    /// told how it ended.
+    /// Delay of the roll-up after the full minute, for the post at this position of its shard.
     fn roll_up_delay_ms(&self, position: u32) -> Ms {
         let ahead = u64::from(position) * u64::from(self.setting.due_shards);
         let wait_s = (ahead / u64::from(self.setting.roll_ups_per_s)).min(LONGEST_PUT_OFF_S.into());
@@ -195,8 +191,8 @@ impl ScaleRun<'_> {
         self.publisher.running.filter(|it| it.tick == tick)
     }
 
-    /// Reads a page; its units are rounded up to half a unit. When the read was
-    /// throttled and is to be retried, `again` is put on the agenda.
+    /// Reads a page; its units are rounded up to half a unit. If the read was throttled and will be
+    /// retried, `again` is put on the agenda.
     pub(in crate::scale) fn read_page(&mut self, shard: u32, entries: usize, attempt: u32, again: Event) -> PageRead {
         let each = units(&self.calls.plan).0;
         let entries = f64::from(u32::try_from(entries).unwrap_or(u32::MAX));
@@ -214,8 +210,8 @@ impl ScaleRun<'_> {
         PageRead::Again
     }
 
-    /// Sends a page with several calls at once. What the tick has no time left
-    /// for is not sent. Returns when the last call ended.
+    /// Sends a page with several concurrent calls. Messages beyond the tick's time limit are not
+    /// sent. Returns the end of the last call.
     pub(in crate::scale) fn send_all(&mut self, messages: &[(Message, Ms)], from: Ms, ends: Ms) -> Ms {
         let mut free_at: BinaryHeap<_> = (0..self.setting.sends_at_once).map(|_| Reverse(from)).collect();
         let mut sent_all = from;
@@ -233,7 +229,7 @@ impl ScaleRun<'_> {
         sent_all
     }
 
-    /// Notes that overdue entries of a shard are left to the next tick.
+    /// Records that overdue entries of a shard are left to the next tick.
     pub(in crate::scale) fn skip_overdue(&mut self, tick: u32) {
         if let Some(running) = self.publisher.running.as_mut().filter(|it| it.tick == tick) {
             running.has_failed = true;
@@ -241,8 +237,8 @@ impl ScaleRun<'_> {
         self.end_shard(tick);
     }
 
-    /// A shard is finished, and the next one is begun. After the last shard the
-    /// tick writes down how far it planned, even if overdue entries are left.
+    /// Finishes a shard, and starts the next one. After the last shard, the tick stores the planned
+    /// time, even if overdue entries are left.
     pub(in crate::scale) fn end_shard(&mut self, tick: u32) {
         let Some(running) = self.publisher.running.as_mut().filter(|it| it.tick == tick) else { return };
         running.left -= 1;

@@ -1,6 +1,5 @@
-//! The sweep, the other half of the tick: it puts what is overdue on the queue
-//! again, and moves it to a later time in the due index. As
-//! `libs/publishing/src/plan.rs`.
+//! The sweep, the other half of the tick: puts overdue deliveries on the queue again, and moves
+//! them to a later time in the due index. Like `libs/publishing/src/plan.rs`.
 
 use domain::delivery::OVERDUE_CHECK_INTERVAL;
 
@@ -41,8 +40,7 @@ impl ScaleRun<'_> {
         let sent = self.send_all(&messages, now, running.ends);
         overdue.reverse();
         let next_page = ((to as usize) < entries.len()).then_some(to);
-        // Even with nothing to move, one event is needed to continue with the next
-        // page.
+        // Even without entries to move, one event is needed to continue with the next page.
         let at_once = self.setting.moves_at_once.min(u32::try_from(overdue.len()).unwrap_or(u32::MAX)).max(1);
         self.publisher.moves[shard as usize] = Moves { left: overdue, at_once, next_page };
         for _ in 0..at_once {
@@ -88,7 +86,7 @@ impl ScaleRun<'_> {
             let wait = self.chance.back_off(attempt);
             self.agenda.put(self.now + wait, Event::Move { tick, post: number, attempt: attempt + 1 });
         } else {
-            // Moves that are under way are dropped as well.
+            // Moves in progress are dropped as well.
             self.publisher.moves[shard as usize] = Moves::default();
             self.skip_overdue(tick);
         }

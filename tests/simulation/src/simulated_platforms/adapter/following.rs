@@ -1,4 +1,5 @@
-//! Follow-ups of a public post. The platform recognizes no repeat and does not list them.
+//! Follow-ups of a public post. The platform does not recognize repetitions, and does not list
+//! follow-ups.
 
 use std::time::Duration;
 

@@ -6,7 +6,7 @@ use secrecy::ExposeSecret;
 use crate::simulated_platforms::SimulatedPlatforms;
 use crate::simulated_platforms::reference::Reference;
 
-/// A call for a target that is under way until this is dropped.
+/// A call for a target that is in progress until this is dropped.
 pub(super) struct InFlight<'a> {
     platforms: &'a SimulatedPlatforms,
     reference: Reference,
@@ -25,8 +25,8 @@ impl Drop for InFlight<'_> {
     }
 }
 
-/// A refresh that is under way until this is dropped. Two at once with the same refresh token would
-/// end the grant.
+/// A refresh that is in progress until this is dropped. Two concurrent refreshes with the same
+/// refresh token would end the grant.
 pub(super) struct RefreshGuard<'a> {
     platforms: &'a SimulatedPlatforms,
     token: String,

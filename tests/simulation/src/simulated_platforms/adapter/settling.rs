@@ -33,12 +33,12 @@ impl Adapter {
         }
     }
 
-    /// Sends the post again: if the first attempt created one, its key returns that.
+    /// Sends the post again: if the first attempt created a post, its key returns that post.
     async fn repeat(&self, request: &PublishRequest<'_>) -> Resolution {
         match self.send(request, "repeat").await {
             Ok(published) => Resolution::Found(published),
-            // It is not public and never will be: a call that is still under way names an upload
-            // that is forgotten, too.
+            // The post is not public and never will be: a call in flight names a forgotten upload
+            // as well.
             Err(AttemptError::Refused { .. } | AttemptError::PreparationExpired { .. }) => Resolution::NotPublished,
             Err(AttemptError::Unauthorized { reason }) => Resolution::Unauthorized { reason },
             Err(error) => Resolution::Pending { reason: format!("{error:?}") },
