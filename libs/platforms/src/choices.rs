@@ -20,8 +20,8 @@ const MAX_LABEL: usize = 200;
 #[derive(Clone, Copy, Debug)]
 pub struct ChoicesRequest<'a> {
     pub option: &'a str,
-    /// What the user typed. An adapter may search with it, or return all values: those that do not
-    /// match are removed afterwards.
+    /// The text that the user typed. An adapter may search with it, or return all values: values
+    /// that do not match are removed afterwards.
     pub query: Option<&'a str>,
     pub connection: &'a Connection,
     pub credentials: &'a Credentials,

@@ -96,13 +96,13 @@ impl CallbackUrls {
     }
 }
 
-/// What `Connect::authorize` returns.
+/// Result of `Connect::authorize`.
 #[derive(Clone, Debug)]
 pub enum AuthorizeStep {
     /// The user continues on the platform's authorization page.
     Redirect {
         url: String,
-        /// What the adapter needs in the callback, as [`Callback::adapter_state`]. Stored
+        /// State that the adapter needs in the callback, as [`Callback::adapter_state`]. Stored
         /// encrypted.
         memory: Option<SecretString>,
     },
@@ -110,7 +110,8 @@ pub enum AuthorizeStep {
     /// `Connect::poll` asks for the approval.
     WaitForApproval {
         instructions: Instructions,
-        /// What the adapter needs to poll, as [`PendingApproval::adapter_state`]. Stored encrypted.
+        /// State that the adapter needs to poll, as [`PendingApproval::adapter_state`]. Stored
+        /// encrypted.
         memory: Option<SecretString>,
     },
     /// The form values were sufficient. At least one account.

@@ -4,7 +4,7 @@
 //!
 //! - An access token lasts 60 days. Most apps get no refresh token, so that people connect the account again; apps that
 //!   LinkedIn has approved get one, which does not change.
-//! - Files are uploaded before the post, and nobody sees them until a post shows them.
+//! - Files are uploaded before the post, and are not visible until a post shows them.
 //! - There is no idempotency key, and posts carry no reference of ours. What a page has posted can be listed; what a
 //!   member has posted, cannot: when the response to a publish call is lost, the post is not sent again, unless the
 //!   operator wants that (`replay`).

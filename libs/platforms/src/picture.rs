@@ -83,7 +83,7 @@ pub(crate) async fn source(
     })
 }
 
-/// A URL at which anybody can read a picture for at least an hour.
+/// A URL at which any client can read a picture for at least an hour.
 pub(crate) async fn public_url(
     request: &PublishRequest<'_>,
     file: &Attachment,

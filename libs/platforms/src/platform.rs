@@ -63,7 +63,7 @@ pub enum Followed {
     },
 }
 
-/// What every program with credentials needs of a platform. [`Connect`] and [`Publish`] have the
+/// The operations that every program with credentials needs. [`Connect`] and [`Publish`] have the
 /// rest: every adapter implements all three, and a program is linked only with those that it calls.
 #[async_trait::async_trait]
 pub trait Platform: Send + Sync {
@@ -204,8 +204,8 @@ pub trait Publish: Platform {
     /// at [`PublishRequest::called_at`].
     async fn look_up(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution;
 
-    /// What to do once the post is public, by name, such as `first_comment`; nothing for most
-    /// posts. The steps run one after the other and are best effort: the post stays published.
+    /// The steps after the post is public, by name, such as `first_comment`; empty for most posts.
+    /// The steps run one after the other and are best effort: the post stays published.
     fn follow_ups(&self, request: &PublishRequest<'_>) -> Vec<&'static str> {
         let _ = request;
         Vec::new()

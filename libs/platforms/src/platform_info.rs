@@ -12,10 +12,10 @@ pub struct PlatformInfo {
     pub options: &'static [OptionSpec],
 }
 
-/// What an operator needs to have a platform.
+/// The access that a platform requires of an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Nothing, or credentials that anybody gets in minutes.
+    /// Nothing, or credentials that any operator gets in minutes.
     Open,
     /// Without a review, only the operator's own accounts can be connected.
     OwnAccounts,

@@ -108,7 +108,7 @@ pub trait MediaReader: Send + Sync {
         Ok(slice_stream(self.open(attachment).await?, range))
     }
 
-    /// A URL at which anybody can read the file for at least an hour, for platforms that fetch
+    /// A URL at which any client can read the file for at least an hour, for platforms that fetch
     /// files.
     async fn public_url(&self, attachment: &Attachment) -> Result<String, MediaReadError> {
         let _ = attachment;

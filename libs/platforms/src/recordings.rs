@@ -22,8 +22,8 @@ const READERS: [(&str, Reader); 8] = [
     (x::NAME, x::recordings::read_successes),
 ];
 
-/// The fields that the adapter of a platform reads in recorded responses of success, by request. They are JSON
-/// pointers, in which `*` stands for the elements of an array.
+/// The fields that the adapter of a platform reads in recorded responses of success, by request.
+/// They are JSON pointers, in which `*` matches the elements of an array.
 pub fn fields_read(platform: &str) -> BTreeMap<String, BTreeSet<String>> {
     let recordings = Recording::all(platform);
     let (_, read_successes) = READERS.iter().find(|(name, _)| *name == platform).unwrap();

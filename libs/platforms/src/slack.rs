@@ -334,7 +334,7 @@ fn channel<'a>(request: &PublishRequest<'a>) -> Result<&'a str, AttemptError> {
     named.ok_or_else(|| AttemptError::Refused { reason: reason.to_owned() })
 }
 
-/// What Slack's own check of `channel_id` accepts, without direct messages.
+/// Matches the ids that Slack's own check of `channel_id` accepts, without direct messages.
 fn is_channel(named: &str) -> bool {
     let is_id = |it: u8| it.is_ascii_uppercase() || it.is_ascii_digit();
     named.starts_with(['C', 'G']) && (9..=20).contains(&named.len()) && named.bytes().all(is_id)

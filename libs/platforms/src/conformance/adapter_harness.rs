@@ -38,7 +38,7 @@ pub const ORIGIN: &str = "http://127.0.0.1:3000";
 /// A fake, and its adapter in two programs: one connects accounts, the other publishes.
 pub struct AdapterHarness<N> {
     pub fake: N,
-    /// The time of the service and of the fake. It stands still until a test advances it.
+    /// The time of the service and of the fake, which changes only when a test advances it.
     pub clock: Clock,
     connector: Registry<dyn Connect>,
     publisher: Registry<dyn Publish>,

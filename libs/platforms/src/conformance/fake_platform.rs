@@ -53,17 +53,17 @@ pub trait FakePlatform: Send + Sync {
         let _ = redirect_uri;
     }
 
-    /// What the user types into our form before the platform's page.
+    /// The values that the user types into our form before the platform's page.
     fn form_values(&self) -> FieldValues;
 
-    /// What the user types to connect without the platform's page; `None` if the platform does not
-    /// permit that.
+    /// The values that the user types to connect without the platform's page; `None` if the
+    /// platform does not permit that.
     fn direct_form_values(&self) -> Option<FieldValues> {
         None
     }
 
-    /// What the user types to name this server, and to sign in on its page; `None` if users name no
-    /// server.
+    /// The values that the user types to name this server, and to sign in on its page; `None` if
+    /// users name no server.
     fn form_values_naming_server(&self) -> Option<FieldValues> {
         None
     }

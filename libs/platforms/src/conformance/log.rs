@@ -10,7 +10,7 @@ use tracing::subscriber::{DefaultGuard, NoSubscriber};
 /// subscriber reaches it first.
 static SECOND_DISPATCHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::default()));
 
-/// What this thread logs while the guard lives.
+/// The log lines of this thread while the guard lives.
 #[derive(Clone, Default)]
 pub struct Log(Arc<Mutex<Vec<u8>>>);
 

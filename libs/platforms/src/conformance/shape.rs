@@ -40,7 +40,8 @@ pub enum Type {
 /// A place where two shapes differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// A JSON pointer, in which `*` stands for the elements of an array and `{id}` for keys that are ids.
+    /// A JSON pointer, in which `*` matches the elements of an array and `{id}` matches keys that
+    /// are ids.
     pub path: String,
     pub kind: DifferenceKind,
 }

@@ -13,7 +13,7 @@ use crate::publish_request::{MediaReader, PublishRequest};
 /// Links are shown without previews (`SUPPRESS_EMBEDS`).
 const SUPPRESS_EMBEDS: u32 = 1 << 2;
 
-/// Nobody gets a push or desktop notification (`SUPPRESS_NOTIFICATIONS`).
+/// No user gets a push or desktop notification (`SUPPRESS_NOTIFICATIONS`).
 const SUPPRESS_NOTIFICATIONS: u32 = 1 << 12;
 
 pub(super) struct Message<'a> {

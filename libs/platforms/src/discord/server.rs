@@ -18,7 +18,7 @@ use crate::choices::Choice;
 use crate::kit::CallError;
 use crate::publish_request::PublishRequest;
 
-/// What is stored of a server. Nothing of it is secret: the bot's token belongs to the deployment.
+/// The stored data of a server. None of them are secret: the bot's token belongs to the deployment.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Server {
     #[serde(rename = "server")]

@@ -93,7 +93,7 @@ impl CreatedWebhook {
     }
 }
 
-/// What is stored of a webhook in addition to its token.
+/// The stored data of a webhook, in addition to its token.
 #[derive(Serialize, Deserialize)]
 pub(super) struct StoredWebhook {
     id: Snowflake,

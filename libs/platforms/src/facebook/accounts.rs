@@ -71,7 +71,7 @@ pub(super) fn may_comment(credentials: &Credentials) -> bool {
     credentials.extra.is_none()
 }
 
-/// The name of the Page stands for a username that it does not have.
+/// The Page's name replaces a missing username.
 fn profile(page: &Page) -> Option<AccountInfo> {
     let is_id = !page.id.is_empty() && page.id.len() <= 30 && page.id.bytes().all(|it| it.is_ascii_digit());
     let is_url_character = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'-' | b'_');

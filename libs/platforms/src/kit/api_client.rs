@@ -95,7 +95,7 @@ impl ApiClient {
         Self { reach: HostOrigin::Named, ..Self::known(http, base_url, errors) }
     }
 
-    /// Further hosts that upload URLs of responses may have. A leading dot stands for all hosts below.
+    /// Further hosts that upload URLs of responses may have. A leading dot matches all subdomains.
     #[must_use]
     pub(crate) fn with_upload_hosts(self, upload_hosts: &'static [&'static str]) -> Self {
         Self { upload_hosts, ..self }
@@ -210,7 +210,7 @@ pub(crate) struct Call {
     unread: ReadFailure,
 }
 
-/// What decides the meaning of a failure.
+/// Determines the meaning of a failure.
 #[derive(Clone, Copy)]
 struct Context {
     errors: &'static ErrorTable,

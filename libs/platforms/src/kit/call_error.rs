@@ -15,7 +15,7 @@ use crate::last_call::record_error;
 use crate::publish_request::MediaReadError;
 use crate::transport_error::TransportError;
 
-/// What a call may change. It decides what follows when the call fails.
+/// The possible effect of a call. It determines the consequences of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Nothing: an account, a list, a look-up.
@@ -121,7 +121,7 @@ impl CallError {
         self.body.pointer(pointer)
     }
 
-    /// What the error says about a publish call that is looked up. Only the end of the grant is certain.
+    /// The result of a look-up that failed with this error. Only the end of the grant is certain.
     pub(crate) fn resolution(self) -> Resolution {
         record_error(self.kind, self.status);
         match self.kind {
@@ -145,7 +145,7 @@ fn is_judged_by_request(status: Option<StatusCode>) -> bool {
     status.is_some_and(|it| OF_REQUEST.contains(&it.as_u16()))
 }
 
-/// What each kind means for each effect. docs/adding-a-platform.md has it as a table.
+/// The meaning of each kind for each effect. docs/adding-a-platform.md has it as a table.
 impl From<CallError> for AttemptError {
     fn from(error: CallError) -> Self {
         use ErrorKind as K;

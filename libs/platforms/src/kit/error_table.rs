@@ -134,7 +134,7 @@ impl ErrorRule {
         Self { has_ended: true, ..self }
     }
 
-    /// What the user reads, with the platform's own message in parentheses.
+    /// The message for the user, to which the platform's own message is added in parentheses.
     pub(crate) const fn user_message(self, message: &'static str) -> Self {
         Self { user_message: Some(message), ..self }
     }
@@ -299,7 +299,7 @@ fn after(now: DateTime<Utc>, value: &Value, unit_ms: f64) -> Option<DateTime<Utc
     now.checked_add_signed(TimeDelta::try_milliseconds(wait)?)
 }
 
-/// The values at a JSON pointer, in which `*` stands for every element of a list.
+/// The values at a JSON pointer, in which `*` matches every element of a list.
 fn values<'a>(body: &'a Value, pointer: &str) -> Vec<&'a Value> {
     match pointer.split_once("/*") {
         None => body.pointer(pointer).into_iter().collect(),

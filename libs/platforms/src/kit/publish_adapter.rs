@@ -99,8 +99,9 @@ pub(crate) trait PublishAdapter: Platform {
         Err(not_implemented("processes no files"))
     }
 
-    /// What else the post needs before the publish call, such as the thumbnail of a link, and how long the platform
-    /// takes to process it. Called once after all files; a JSON value that is not null is passed to `create_post`.
+    /// Prepares other parts of the post, such as the thumbnail of a link. Returns them, and how
+    /// long the platform takes to process them. Called once after all files; a JSON value that is
+    /// not null is passed to `create_post`.
     async fn prepare_post(&self, request: &PublishRequest<'_>) -> Result<(Value, TimeDelta), CallError> {
         let _ = request;
         Ok((Value::Null, TimeDelta::zero()))

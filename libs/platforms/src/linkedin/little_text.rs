@@ -61,7 +61,7 @@ pub(super) fn plain(little: &str) -> String {
     while let Some(first) = rest.chars().next() {
         let after = &rest[first.len_utf8()..];
         if first == '\\' {
-            // An escaped character stands for that character.
+            // Only the backslash is removed.
             let next = after.chars().next();
             plain.extend(next);
             rest = &after[next.map_or(0, char::len_utf8)..];

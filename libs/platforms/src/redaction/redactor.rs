@@ -182,7 +182,6 @@ impl HiddenValue {
 
 /// Marks what follows the name of a scheme, as in an `Authorization` header, and everything that
 /// looks like a signed token: proofs are made for one request, and no list of them exists.
-/// nobody has a list of them.
 fn mark_headers(message: &[char], is_redacted: &mut [bool]) {
     let is_of_a_token = |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | '.' | '~' | '+' | '/' | '=');
     let mut after_scheme = false;

@@ -88,7 +88,7 @@ struct Posts {
     #[serde(default)]
     data: Vec<AccountPost>,
     meta: Meta,
-    /// What is missing in `data`.
+    /// The posts that are missing in `data`.
     #[serde(default)]
     errors: Vec<IgnoredAny>,
 }

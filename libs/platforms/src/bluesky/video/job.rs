@@ -92,7 +92,7 @@ impl VideoJob {
     }
 }
 
-/// What follows if a job fails. Only these two codes are about the file; with other codes, or
+/// The result of a failed job. Only these two codes are about the file; with other codes, or
 /// without one, the same file usually succeeds when it is uploaded again. Source: the lexicon
 /// `app.bsky.video.defs` of July 2026; issue 55 of `twitter-to-bluesky`, issue 407 of
 /// `bluesky-social/atproto-website`.

@@ -216,7 +216,7 @@ impl Upload {
     }
 }
 
-/// What follows if the service does not accept a part, or does not yet have all. The next step asks
+/// The error if the service rejects a part, or does not have all parts yet. The next step asks
 /// which parts it has.
 fn read_error(reply: &Reply, now: DateTime<Utc>) -> Result<Sent, AttemptError> {
     let failure = reply.failure(&VIDEO_PARTS, Effect::Private, now);

@@ -48,7 +48,7 @@ pub(crate) struct ListedPost {
     pub(crate) id: String,
     pub(crate) at: Option<DateTime<Utc>>,
     pub(crate) url: Option<String>,
-    /// What [`PublishAdapter::compare`] needs.
+    /// Input of [`PublishAdapter::compare`].
     pub(crate) content: Value,
 }
 

@@ -102,7 +102,7 @@ pub(crate) struct UploadState {
     /// When the platform discards it.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub(crate) expires_at: Option<DateTime<Utc>>,
-    /// What the platform returned for each part that has arrived, in order.
+    /// The platform's response for each part that has arrived, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) part_tags: Vec<String>,
     /// The size of all parts but the last; 0 where the file is not sent in parts.

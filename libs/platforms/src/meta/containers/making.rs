@@ -48,7 +48,7 @@ struct NewContainer {
     uri: Option<Url>,
 }
 
-/// What follows a step.
+/// The next step of a preparation.
 enum PreparationStep {
     /// Another step, not before this time.
     At(DateTime<Utc>),
