@@ -11,7 +11,7 @@ use std::{
 };
 
 use reqwest::{Client, Response, StatusCode};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tempfile::TempDir;
 
 pub use self::person::{Decision, Redirected, RedirectedPage, SignIn};
@@ -165,19 +165,6 @@ impl BlueskyServer {
     pub async fn blob(&self, cid: &str) -> Result<Vec<u8>> {
         let response = self.get("com.atproto.sync.getBlob", &[("did", self.did()), ("cid", cid)]).await?;
         Ok(ensure_success(response).await?.bytes().await?.to_vec())
-    }
-
-    /// Revokes the app password. A session that began with it cannot be refreshed any more, but
-    /// continues until its access token expires.
-    pub async fn revoke_app_password(&self) -> Result {
-        let credentials = json!({ "identifier": self.account.handle, "password": self.account.password });
-        let session = self.xrpc("com.atproto.server.createSession");
-        let session: Value =
-            ensure_success(self.http.post(session).json(&credentials).send().await?).await?.json().await?;
-        let revoke = self.http.post(self.xrpc("com.atproto.server.revokeAppPassword"));
-        let revoke = revoke.bearer_auth(text(&session, "accessJwt")?).json(&json!({ "name": "tests" }));
-        ensure_success(revoke.send().await?).await?;
-        Ok(())
     }
 
     async fn get(&self, method: &str, query: &[(&str, &str)]) -> Result<Response> {

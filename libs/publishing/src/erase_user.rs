@@ -120,7 +120,7 @@ mod tests {
     use crate::testing::PublishingHarness;
 
     /// A rig with a scheduled post and a file in each folder.
-    async fn rig_with_data(s3: &TestBucket) -> PublishingHarness {
+    async fn harness_with_data(s3: &TestBucket) -> PublishingHarness {
         let mut harness = PublishingHarness::new().await;
         harness.publishing.bucket = s3.bucket.clone();
         harness.schedule("Words", noon() + TimeDelta::hours(1)).await;
@@ -135,7 +135,7 @@ mod tests {
     #[tokio::test]
     async fn second_pass_finds_nothing_to_erase() {
         let s3 = TestBucket::start().await;
-        let harness = rig_with_data(&s3).await;
+        let harness = harness_with_data(&s3).await;
         // One user's folder must not match as the prefix of another's.
         let other = format!("media/{}0/1.png", harness.user.user_id);
         let bytes = futures::stream::iter([Ok::<_, Infallible>("file".into())]);

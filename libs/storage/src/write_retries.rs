@@ -35,7 +35,8 @@ impl WriteRetries {
 
     /// Waits for the next attempt after one that conflicted.
     ///
-    /// # Errors [`StorageError::Contended`], immediately, if it was the last attempt.
+    /// # Errors
+    /// [`StorageError::Contended`], immediately, if it was the last attempt.
     pub async fn next_attempt(&mut self) -> Result<(), StorageError> {
         self.attempts += 1;
         if self.max_attempts <= self.attempts {

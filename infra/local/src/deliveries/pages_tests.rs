@@ -67,16 +67,16 @@ impl PagesHarness {
 
 #[tokio::test]
 async fn delivery_page_shows_its_steps_in_order() {
-    let rig = PagesHarness::new().await;
-    assert!(rig.get("/sandbox/deliveries").await.1.contains("Nothing has been scheduled yet"));
-    let planned = rig.plan().await;
-    let begun = rig.swap(&planned, planned.clone().open_intent(noon())).await;
+    let harness = PagesHarness::new().await;
+    assert!(harness.get("/sandbox/deliveries").await.1.contains("Nothing has been scheduled yet"));
+    let planned = harness.plan().await;
+    let begun = harness.swap(&planned, planned.clone().open_intent(noon())).await;
     let lost =
         AttemptError::Unknown { may_still_run: true, retry_at: None, reason: "the answer was cut off".to_owned() };
-    let unknown = rig.swap(&begun, begun.clone().record_publish(Err(lost), noon(), 0)).await;
+    let unknown = harness.swap(&begun, begun.clone().record_publish(Err(lost), noon(), 0)).await;
 
-    let (_, overview) = rig.get("/sandbox/deliveries").await;
-    let page = rig.show_page(&unknown).await;
+    let (_, overview) = harness.get("/sandbox/deliveries").await;
+    let page = harness.show_page(&unknown).await;
 
     assert!(overview.contains(&format!("/sandbox/deliveries/{}\"", Reference::from_delivery(&unknown))), "{overview}");
     assert!(overview.contains("outcome unknown"), "{overview}");
@@ -90,13 +90,13 @@ async fn delivery_page_shows_its_steps_in_order() {
 
 #[tokio::test]
 async fn page_of_ended_delivery_does_not_refresh() {
-    let rig = PagesHarness::new().await;
-    let planned = rig.plan().await;
-    let begun = rig.swap(&planned, planned.clone().open_intent(noon())).await;
+    let harness = PagesHarness::new().await;
+    let planned = harness.plan().await;
+    let begun = harness.swap(&planned, planned.clone().open_intent(noon())).await;
     let published = Published::new("7".to_owned(), noon());
-    let ended = rig.swap(&begun, begun.clone().record_publish(Ok(published), noon(), 0)).await;
+    let ended = harness.swap(&begun, begun.clone().record_publish(Ok(published), noon(), 0)).await;
 
-    let page = rig.show_page(&ended).await;
+    let page = harness.show_page(&ended).await;
 
     assert!(page.contains("published: post 7"), "{page}");
     // The sandbox of this test received no call, and the page shows that.
@@ -106,21 +106,21 @@ async fn page_of_ended_delivery_does_not_refresh() {
 
 #[tokio::test]
 async fn a_replaced_delivery_shows_its_replacement() {
-    let rig = PagesHarness::new().await;
-    let planned = rig.plan().await;
+    let harness = PagesHarness::new().await;
+    let planned = harness.plan().await;
     let newer = Delivery { revision: planned.revision + 1, ..planned.clone() };
-    rig.swap(&planned, newer).await;
+    harness.swap(&planned, newer).await;
 
-    let page = rig.show_page(&planned).await;
+    let page = harness.show_page(&planned).await;
 
     assert!(page.contains("cancelled") && page.contains("replaced by revision 2"), "{page}");
 }
 
 #[tokio::test]
 async fn an_unknown_path_is_an_error_page() {
-    let rig = PagesHarness::new().await;
+    let harness = PagesHarness::new().await;
     for reference in ["1-2-3", "x", "1-2", "1-2-3-4"] {
-        let (status, _) = rig.get(&format!("/sandbox/deliveries/{reference}")).await;
+        let (status, _) = harness.get(&format!("/sandbox/deliveries/{reference}")).await;
         assert_eq!(status, StatusCode::NOT_FOUND, "{reference}");
     }
 }

@@ -179,43 +179,43 @@ mod tests {
 
     #[tokio::test]
     async fn each_write_is_recorded_with_its_time() {
-        let rig = InterceptorHarness::new().await;
+        let harness = InterceptorHarness::new().await;
         // A post of an unknown account cannot be written; a delivery alone can.
-        let bare = Post { targets: Vec::new(), ..rig.post.clone() };
-        rig.write(None, Some(&bare), DeliveryWrite::Put(&rig.delivery)).await;
-        rig.clock.advance(TimeDelta::seconds(1));
-        let begun = rig.delivery.clone().open_intent(noon()).with_write_id(2);
-        assert_eq!(rig.store.replace_delivery(&rig.delivery, &begun).await.unwrap(), WriteOutcome::Applied);
+        let bare = Post { targets: Vec::new(), ..harness.post.clone() };
+        harness.write(None, Some(&bare), DeliveryWrite::Put(&harness.delivery)).await;
+        harness.clock.advance(TimeDelta::seconds(1));
+        let begun = harness.delivery.clone().open_intent(noon()).with_write_id(2);
+        assert_eq!(harness.store.replace_delivery(&harness.delivery, &begun).await.unwrap(), WriteOutcome::Applied);
 
-        let written = rig.record().unwrap().written;
+        let written = harness.record().unwrap().written;
 
         let noted: Vec<_> = written.into_iter().map(|it| (it.at, it.delivery)).collect();
-        assert_eq!(noted, [(noon(), rig.delivery.clone()), (noon() + TimeDelta::seconds(1), begun)]);
+        assert_eq!(noted, [(noon(), harness.delivery.clone()), (noon() + TimeDelta::seconds(1), begun)]);
     }
 
     #[tokio::test]
     async fn failed_write_is_not_recorded() {
-        let rig = InterceptorHarness::new().await;
-        let begun = rig.delivery.clone().open_intent(noon());
+        let harness = InterceptorHarness::new().await;
+        let begun = harness.delivery.clone().open_intent(noon());
 
-        assert_eq!(rig.store.replace_delivery(&rig.delivery, &begun).await.unwrap(), WriteOutcome::Conflict);
+        assert_eq!(harness.store.replace_delivery(&harness.delivery, &begun).await.unwrap(), WriteOutcome::Conflict);
 
-        assert!(rig.record().is_none());
+        assert!(harness.record().is_none());
     }
 
     #[tokio::test]
     async fn removal_with_or_without_the_post_is_recorded() {
         for alone in [true, false] {
-            let rig = InterceptorHarness::new().await;
-            let bare = Post { targets: Vec::new(), ..rig.post.clone() };
-            rig.write(None, Some(&bare), DeliveryWrite::Put(&rig.delivery)).await;
+            let harness = InterceptorHarness::new().await;
+            let bare = Post { targets: Vec::new(), ..harness.post.clone() };
+            harness.write(None, Some(&bare), DeliveryWrite::Put(&harness.delivery)).await;
             if alone {
-                rig.store.remove_delivery(&rig.delivery).await.unwrap();
+                harness.store.remove_delivery(&harness.delivery).await.unwrap();
             } else {
-                rig.write(Some(&bare), None, DeliveryWrite::Remove(rig.delivery.target_id)).await;
+                harness.write(Some(&bare), None, DeliveryWrite::Remove(harness.delivery.target_id)).await;
             }
 
-            assert_eq!(rig.record().unwrap().removed_at, Some(noon()), "alone: {alone}");
+            assert_eq!(harness.record().unwrap().removed_at, Some(noon()), "alone: {alone}");
         }
     }
 }

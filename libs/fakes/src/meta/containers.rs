@@ -162,13 +162,6 @@ impl<T> Containers<T> {
         Some(Ok(&container.content))
     }
 
-    /// Sets the end of the processing of all containers that are not published.
-    pub fn delay_until(&mut self, until: DateTime<Utc>) {
-        for container in self.0.values_mut().filter(|it| !it.is_public) {
-            container.worked_until = until;
-        }
-    }
-
     /// Fails all containers that are not published, with this message.
     pub fn fail(&mut self, message: &str) {
         for container in self.0.values_mut().filter(|it| !it.is_public) {

@@ -1,4 +1,4 @@
-//! Grants: DPoP proofs, refresh, and the end of a grant.
+//! Grants: `DPoP` proofs, refresh, and the end of a grant.
 
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;

@@ -8,7 +8,7 @@ use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::fake_platform::FakePlatform;
 use serde_json::json;
 
-use super::stage_with;
+use super::harness_with;
 
 const COMMENT: &str = "More (and #more) at https://example.com/a_b";
 
@@ -18,7 +18,7 @@ fn with_comment() -> Options {
 
 #[tokio::test]
 async fn a_comment_stands_under_the_post_as_it_was_written() {
-    let (harness, account): (AdapterHarness<LinkedIn<Community>>, _) = stage_with().await;
+    let (harness, account): (AdapterHarness<LinkedIn<Community>>, _) = harness_with().await;
     let mut post = harness.post(&account, "the lamp is lit", Vec::new());
     post.options = with_comment();
     let published = harness.deliver(&mut post).await.unwrap().published;
@@ -31,7 +31,7 @@ async fn a_comment_stands_under_the_post_as_it_was_written() {
 
 #[tokio::test]
 async fn a_comment_that_fails_ends_no_grant_and_is_not_made_twice() {
-    let (harness, account) = stage_with::<Community>().await;
+    let (harness, account) = harness_with::<Community>().await;
     let mut post = harness.post(&account, "the lamp is lit", Vec::new());
     post.options = with_comment();
     let published = harness.deliver(&mut post).await.unwrap().published;
@@ -53,7 +53,7 @@ async fn app_without_comment_permission_gets_an_error() {
 }
 
 async fn may_not_comment<P: Products>() {
-    let (harness, account) = stage_with::<P>().await;
+    let (harness, account) = harness_with::<P>().await;
     let mut post = harness.post(&account, "the lamp is lit", Vec::new());
     post.options = with_comment();
     let published = harness.deliver(&mut post).await.unwrap().published;

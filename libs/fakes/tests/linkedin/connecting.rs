@@ -12,7 +12,7 @@ use platforms::{AuthorizeStep, ConnectError, RefreshPolicy};
 use secrecy::ExposeSecret;
 use serde_json::json;
 
-use super::{PAGE_OF_A_PROXY, harness, stage_with};
+use super::{PAGE_OF_A_PROXY, harness, harness_with};
 
 #[tokio::test]
 async fn a_member_is_known_by_name_and_has_to_come_back_after_sixty_days() {
@@ -63,7 +63,7 @@ async fn member_without_pages_is_connected_alone() {
 
 #[tokio::test]
 async fn the_token_to_renew_with_stays_the_same_and_ends_a_year_after_the_consent() {
-    let (harness, account) = stage_with::<Community>().await;
+    let (harness, account) = harness_with::<Community>().await;
     let (begun, first) = (harness.clock.now(), account.credentials);
 
     harness.clock.advance(TimeDelta::days(300));
@@ -80,7 +80,7 @@ async fn the_token_to_renew_with_stays_the_same_and_ends_a_year_after_the_consen
 
 #[tokio::test]
 async fn page_without_roles_gets_an_error() {
-    let (harness, account) = stage_with::<Community>().await;
+    let (harness, account) = harness_with::<Community>().await;
     harness.fake.remove_roles();
     let post = harness.post(&account, "nobody reads", Vec::new());
 
@@ -135,7 +135,7 @@ async fn invalid_member_is_not_connected() {
 
 #[tokio::test]
 async fn what_is_asked_for_and_in_which_version_an_operator_may_say() {
-    let (harness, account) = stage_with::<Replaying>().await;
+    let (harness, account) = harness_with::<Replaying>().await;
     assert_eq!(account.scopes, ["openid", "profile", "email", "w_member_social"]);
 
     let mut post = harness.post(&account, "of late", Vec::new());

@@ -19,11 +19,11 @@ const PAGE_OF_A_PROXY: &str = "<!DOCTYPE html>\n<html><body>Access denied</body>
 
 /// A harness with a member.
 async fn harness() -> (AdapterHarness<LinkedIn>, Account) {
-    stage_with::<SelfServe>().await
+    harness_with::<SelfServe>().await
 }
 
 /// A harness with the first account of an app with these products.
-async fn stage_with<P: Products>() -> (AdapterHarness<LinkedIn<P>>, Account) {
+async fn harness_with<P: Products>() -> (AdapterHarness<LinkedIn<P>>, Account) {
     let harness = AdapterHarness::new().await;
     let account = harness.connect().await;
     (harness, account)

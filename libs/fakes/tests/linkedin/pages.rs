@@ -9,12 +9,12 @@ use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::conformance::samples::{Sample, sample};
 use serde_json::json;
 
-use super::{PAGE_OF_A_PROXY, stage_with};
+use super::{PAGE_OF_A_PROXY, harness_with};
 
 #[tokio::test]
 async fn a_lost_post_is_found_among_the_others_of_its_page() {
     for files in [Vec::new(), vec![sample(MimeType::Png, 1), sample(MimeType::Jpeg, 2)]] {
-        let (harness, account) = stage_with::<Community>().await;
+        let (harness, account) = harness_with::<Community>().await;
         harness.fake.posts(PAGE_URN, "#before (the call)");
         let post = harness.due(&account, "#lost (and found)", files).await;
         let since = harness.clock.now();
@@ -34,7 +34,7 @@ async fn a_lost_post_is_found_among_the_others_of_its_page() {
 
 #[tokio::test]
 async fn another_users_equal_text_before_the_call_is_not_it() {
-    let (harness, account) = stage_with::<Community>().await;
+    let (harness, account) = harness_with::<Community>().await;
     harness.fake.posts(PAGE_URN, "good morning");
     let post = harness.due(&account, "good morning", Vec::new()).await;
     let since = harness.clock.now();
@@ -46,7 +46,7 @@ async fn another_users_equal_text_before_the_call_is_not_it() {
 
 #[tokio::test]
 async fn edited_candidate_is_neither_claimed_nor_sent_again() {
-    let (harness, account) = stage_with::<Community>().await;
+    let (harness, account) = harness_with::<Community>().await;
     let post = harness.due(&account, "lost and edited", Vec::new()).await;
     let since = harness.clock.now();
     harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
@@ -62,7 +62,7 @@ async fn edited_candidate_is_neither_claimed_nor_sent_again() {
 async fn a_page_that_may_not_be_read_says_where_to_look() {
     let denied = json!({ "status": 403, "code": "ACCESS_DENIED", "message": "no" });
     for may_be_read_before in [true, false] {
-        let (harness, account) = stage_with::<Community>().await;
+        let (harness, account) = harness_with::<Community>().await;
         if !may_be_read_before {
             harness.fake.refuses("/rest/posts", 403, denied.clone());
         }
@@ -82,7 +82,7 @@ async fn a_page_that_may_not_be_read_says_where_to_look() {
 /// The list is also unreadable before the call; the post is still published.
 #[tokio::test]
 async fn a_list_that_cannot_be_read_holds_no_post_back() {
-    let (harness, account) = stage_with::<Community>().await;
+    let (harness, account) = harness_with::<Community>().await;
     let mut post = harness.post(&account, "out", Vec::<Sample>::new());
     harness.clock.skip_to(post.publish_at);
     harness.fake.inject_fault(Call::LookUp, InjectedFault::Unavailable, 1);
@@ -101,7 +101,7 @@ async fn a_list_that_cannot_be_read_holds_no_post_back() {
 /// post.
 #[tokio::test]
 async fn a_second_try_that_is_refused_as_a_duplicate_shows_that_the_first_arrived() {
-    let (harness, account) = stage_with::<Community>().await;
+    let (harness, account) = harness_with::<Community>().await;
     let post = harness.due(&account, "there already", Vec::new()).await;
     harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
     harness.publish(&post).await.unwrap_err();
@@ -121,7 +121,7 @@ async fn a_second_try_that_is_refused_as_a_duplicate_shows_that_the_first_arrive
 /// The adapter looks up the post of the first call, because a third call would be refused as well.
 #[tokio::test]
 async fn a_duplicate_that_names_no_post_is_looked_up() {
-    let (harness, account) = stage_with::<Community>().await;
+    let (harness, account) = harness_with::<Community>().await;
     let post = harness.due(&account, "there already", Vec::new()).await;
     let since = harness.clock.now();
     harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
@@ -139,7 +139,7 @@ async fn a_duplicate_that_names_no_post_is_looked_up() {
 
 #[tokio::test]
 async fn an_organization_is_mentioned_as_linkedin_writes_it() {
-    let (harness, account) = stage_with::<Community>().await;
+    let (harness, account) = harness_with::<Community>().await;
     let mut post = harness.post(&account, "built by @[Light & Co](urn:li:organization:5515715) (again)", Vec::new());
     harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
 
@@ -152,7 +152,7 @@ async fn an_organization_is_mentioned_as_linkedin_writes_it() {
 /// A proxy may replace the response of a call that LinkedIn carried out, so the page's posts are looked through.
 #[tokio::test]
 async fn a_page_of_an_intermediary_leaves_open_whether_the_post_is_public() {
-    let (harness, account) = stage_with::<Community>().await;
+    let (harness, account) = harness_with::<Community>().await;
     for status in [400, 401, 403, 404, 408, 413] {
         let mut post = harness.post(&account, &format!("behind a proxy {status}"), Vec::new());
         harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
@@ -171,7 +171,7 @@ async fn a_page_of_an_intermediary_leaves_open_whether_the_post_is_public() {
 
 #[tokio::test]
 async fn firewall_error_of_a_list_is_not_a_missing_permission() {
-    let (harness, account) = stage_with::<Community>().await;
+    let (harness, account) = harness_with::<Community>().await;
     let post = harness.post(&account, "later", Vec::<Sample>::new());
     harness.clock.skip_to(post.publish_at);
     harness.fake.refuses("/rest/posts", 403, json!(PAGE_OF_A_PROXY));
@@ -185,7 +185,7 @@ async fn firewall_error_of_a_list_is_not_a_missing_permission() {
 #[tokio::test]
 async fn a_token_that_does_not_cover_pages_has_to_be_given_anew() {
     for files in [Vec::new(), vec![sample(MimeType::Png, 1)]] {
-        let (harness, account) = stage_with::<Community>().await;
+        let (harness, account) = harness_with::<Community>().await;
         harness.fake.remove_scope("w_organization_social");
         let mut post = harness.post(&account, "not as a page", files);
 
@@ -212,7 +212,7 @@ async fn a_token_that_does_not_cover_pages_has_to_be_given_anew() {
 async fn an_app_that_may_not_post_says_what_to_check() {
     let message = "Not enough permissions to access: partnerApiPostsExternal.CREATE.20260801";
     let denied = json!({ "status": 403, "serviceErrorCode": 100, "code": "ACCESS_DENIED", "message": message });
-    let (harness, account) = stage_with::<Community>().await;
+    let (harness, account) = harness_with::<Community>().await;
     let post = harness.due(&account, "soon", Vec::new()).await;
     harness.fake.refuses("/rest/posts", 403, denied);
 

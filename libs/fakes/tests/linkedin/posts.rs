@@ -10,7 +10,7 @@ use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::conformance::samples::sample;
 use serde_json::json;
 
-use super::{PAGE_OF_A_PROXY, harness, stage_with};
+use super::{PAGE_OF_A_PROXY, harness, harness_with};
 
 fn visibility_option(whom: &str) -> Options {
     [("visibility".to_owned(), OptionValue::Text(whom.to_owned()))].into_iter().collect()
@@ -52,7 +52,7 @@ async fn a_member_may_post_for_their_connections_and_a_page_has_none() {
         assert_eq!(harness.fake.latest_visibility().as_deref(), Some(visibility));
     }
 
-    let (harness, page) = stage_with::<fakes::linkedin::Community>().await;
+    let (harness, page) = harness_with::<fakes::linkedin::Community>().await;
     let text = PostText::parse("for friends").unwrap();
     let errors = |account: &Account, whom| account.rules.breaches(&text, &[], &visibility_option(whom)).len();
     assert_eq!((errors(&page, "connections"), errors(&page, "public")), (1, 0), "told when it is scheduled");

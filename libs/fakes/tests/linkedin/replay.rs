@@ -7,7 +7,7 @@ use platforms::Account;
 use platforms::conformance::adapter_harness::{AdapterHarness, Post};
 use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 
-use super::stage_with;
+use super::harness_with;
 
 /// A call begins within five seconds of its intent, and may take effect for 90 s after that.
 const SETTLES: TimeDelta = TimeDelta::seconds(95);
@@ -30,7 +30,7 @@ async fn repeated_post_shows_whether_the_first_arrived() {
     for (fault, calls) in
         [(InjectedFault::LoseResponse, 2), (InjectedFault::ServerErrorAfter, 2), (InjectedFault::CutBefore, 2)]
     {
-        let (harness, account) = stage_with::<Replaying>().await;
+        let (harness, account) = harness_with::<Replaying>().await;
         let begun = harness.clock.now();
         let post = publish_with_lost_response(&harness, &account, fault).await;
         let since = harness.clock.now();
@@ -59,7 +59,7 @@ async fn repeated_post_shows_whether_the_first_arrived() {
 
 #[tokio::test]
 async fn it_is_sent_once_and_within_minutes_or_not_at_all() {
-    let (harness, account) = stage_with::<Replaying>().await;
+    let (harness, account) = harness_with::<Replaying>().await;
     let post = publish_with_lost_response(&harness, &account, InjectedFault::LoseResponse).await;
     let since = harness.clock.now();
     harness.clock.advance(SETTLES);
@@ -82,7 +82,7 @@ async fn it_is_sent_once_and_within_minutes_or_not_at_all() {
 #[tokio::test]
 async fn post_is_sent_again_only_within_a_minute_after_its_call_has_ended() {
     for (seconds, is_sent_again) in [(59, true), (60, false), (3_600, false)] {
-        let (harness, account) = stage_with::<Replaying>().await;
+        let (harness, account) = harness_with::<Replaying>().await;
         let post = publish_with_lost_response(&harness, &account, InjectedFault::LoseResponse).await;
         let since = harness.clock.now();
         harness.clock.skip_to(since + SETTLES + TimeDelta::seconds(seconds));
@@ -100,7 +100,7 @@ async fn post_is_sent_again_only_within_a_minute_after_its_call_has_ended() {
 
 #[tokio::test]
 async fn duplicate_of_another_post_is_not_it() {
-    let (harness, account) = stage_with::<Replaying>().await;
+    let (harness, account) = harness_with::<Replaying>().await;
     let mut first = harness.post(&account, "once (more)", Vec::new());
     harness.deliver(&mut first).await.unwrap();
     let post = publish_with_lost_response(&harness, &account, InjectedFault::CutBefore).await;

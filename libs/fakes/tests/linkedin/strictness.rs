@@ -8,7 +8,7 @@ use reqwest::{Method, RequestBuilder};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
-use super::stage_with;
+use super::harness_with;
 
 struct RestApi {
     url: String,
@@ -27,7 +27,7 @@ impl RestApi {
 }
 
 async fn visit() -> (AdapterHarness<LinkedIn<Community>>, RestApi) {
-    let (harness, account) = stage_with::<Community>().await;
+    let (harness, account) = harness_with::<Community>().await;
     let token = account.credentials.access_token.expose_secret().to_owned();
     let url = harness.fake.base_url();
     (harness, RestApi { url, token })

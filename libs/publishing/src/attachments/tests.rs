@@ -66,7 +66,7 @@ async fn file_of_another_user_is_unknown() {
 }
 
 /// A rig whose files are in a bucket.
-async fn rig_with(s3: &TestBucket) -> PublishingHarness {
+async fn harness_with(s3: &TestBucket) -> PublishingHarness {
     let mut harness = PublishingHarness::new().await;
     harness.publishing.bucket = s3.bucket.clone();
     harness
@@ -88,7 +88,7 @@ async fn uploaded(harness: &PublishingHarness, mime_type: MimeType, content: &'s
 #[tokio::test]
 async fn facts_of_a_file_are_read_once_and_stored() {
     let s3 = TestBucket::start().await;
-    let harness = rig_with(&s3).await;
+    let harness = harness_with(&s3).await;
     let gif = uploaded(&harness, MimeType::Gif, b"GIF89a\x20\0\x14\0\x80\0\0").await;
     let path = gif.path();
 
@@ -107,7 +107,7 @@ async fn facts_of_a_file_are_read_once_and_stored() {
 #[tokio::test]
 async fn file_without_stored_facts_is_read_again() {
     let s3 = TestBucket::start().await;
-    let harness = rig_with(&s3).await;
+    let harness = harness_with(&s3).await;
     let gif = uploaded(&harness, MimeType::Gif, b"GIF89a\x20\0\x14\0\x80\0\0").await;
     let _ = harness.store.mark_media_verified(&gif, 13).await.unwrap();
 
@@ -120,7 +120,7 @@ async fn file_without_stored_facts_is_read_again() {
 #[tokio::test]
 async fn unusable_file_is_an_error_at_every_field() {
     let s3 = TestBucket::start().await;
-    let harness = rig_with(&s3).await;
+    let harness = harness_with(&s3).await;
     let gif = uploaded(&harness, MimeType::Gif, b"no picture").await;
     let mut request = a_request(Some("Words"), &gif);
     let own = MediaReference { field: "platforms.0.media.0".to_owned(), ..request.media[0].clone() };

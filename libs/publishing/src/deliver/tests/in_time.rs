@@ -3,7 +3,7 @@
 use super::*;
 
 /// A platform that prepares for ten minutes, in steps of this many seconds.
-async fn rig_with_slow_steps(seconds: i64) -> PublishingHarness {
+async fn harness_with_slow_steps(seconds: i64) -> PublishingHarness {
     let mut harness = PublishingHarness::new().await;
     let clock = harness.clock.clone();
     let on_step = Some(Box::new(move || clock.advance(TimeDelta::seconds(seconds))) as _);
@@ -13,7 +13,7 @@ async fn rig_with_slow_steps(seconds: i64) -> PublishingHarness {
 
 #[tokio::test]
 async fn worker_starts_no_step_after_its_start_window() {
-    let harness = rig_with_slow_steps(9).await;
+    let harness = harness_with_slow_steps(9).await;
     let again = |progress: &str| Ok(Step::Again { progress: progress.to_owned(), at: noon() });
     harness.fake.steps.lock().unwrap().extend(["one", "two", "three"].map(again));
     let post = harness.schedule("Hello", later(600)).await;
@@ -36,7 +36,7 @@ async fn worker_starts_no_step_after_its_start_window() {
 
 #[tokio::test]
 async fn due_second_too_late_for_a_worker_is_left_to_the_next() {
-    let harness = rig_with_slow_steps(8).await;
+    let harness = harness_with_slow_steps(8).await;
     let post = harness.schedule("Hello", later(11)).await;
     let message = harness.queue.take()[0].1;
 
