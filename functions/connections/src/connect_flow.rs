@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use chrono::{DateTime, Utc};
 use cloud::audit;
+use cloud::events::publish_event;
 use domain::connection::{AccountInfo, Connection};
 use domain::event::Event;
 use domain::id::UserId;
@@ -14,7 +15,7 @@ use platforms::{
     Account, AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, Connect, ConnectError, Credentials,
     FieldValues, Instructions, PendingApproval,
 };
-use publishing::{publish_event, revoke_grant};
+use publishing::revoke_grant;
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

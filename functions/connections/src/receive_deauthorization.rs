@@ -11,10 +11,11 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use cloud::audit;
+use cloud::events::publish_event;
 use domain::event::Event;
 use domain::token;
 use platforms::{DeauthorizationCallback, InvalidCallback};
-use publishing::{PublishingError, publish_event};
+use publishing::PublishingError;
 use serde::{Deserialize, Serialize};
 use storage::{CredentialsRecord, Deletion, Disconnected, grant_name};
 

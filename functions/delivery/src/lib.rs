@@ -61,6 +61,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use publishing::PublishingError;
+    use storage::StorageError;
 
     use super::*;
 
@@ -71,7 +72,7 @@ mod tests {
             tokio::task::yield_now().await;
             assert!(number != 3, "this one panics");
             delivered.fetch_add(1, Ordering::SeqCst);
-            if number == 7 { Err(PublishingError::Contended.into()) } else { Ok(()) }
+            if number == 7 { Err(PublishingError::Storage(StorageError::Contended).into()) } else { Ok(()) }
         };
 
         let batch = (1..=10).map(|number| catch_error(number.to_string(), deliver(number)));

@@ -18,11 +18,7 @@ async fn main() -> Result<(), Error> {
     let platforms = platform_config::platforms(&aws, Arc::new(AppUnavailable))?;
     config.check(&platforms)?;
     let pictures = SqsPictureQueue::new(aws_sdk_sqs::Client::new(&aws), config.pictures_queue_url);
-    let publishing = Publishing {
-        pictures: Arc::new(pictures),
-        file_addresses: config.file_addresses,
-        ..Publishing::from_env(&aws)?
-    };
+    let publishing = Publishing::from_env(&aws, Arc::new(pictures), config.file_addresses)?;
     cloud::aws::warm_up(publishing.store.warm_up(Table::Connections)).await;
 
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {

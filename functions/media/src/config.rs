@@ -1,14 +1,12 @@
 //! This function's environment variables, in addition to those of every HTTP function.
 
 use cloud::bucket::BucketConfig;
-use cloud::config::{ConfigError, json, optional, required};
+use cloud::config::{ConfigError, json, optional};
 use domain::media::{FileKey, MediaLimits};
 use domain::plan::Plans;
 
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// `MEDIA_BUCKET`; for object storage outside AWS also `MEDIA_ENDPOINT`, and
-    /// `MEDIA_PUBLIC_ENDPOINT` if users reach it at another URL.
     pub bucket: BucketConfig,
     /// `MEDIA_LIMITS`: the largest files in bytes, as JSON.
     pub limits: MediaLimits,
@@ -21,11 +19,7 @@ pub struct Config {
 impl Config {
     pub fn from_env() -> Result<Self, ConfigError> {
         Ok(Self {
-            bucket: BucketConfig {
-                name: required("MEDIA_BUCKET")?,
-                endpoint: optional("MEDIA_ENDPOINT"),
-                public_endpoint: optional("MEDIA_PUBLIC_ENDPOINT"),
-            },
+            bucket: BucketConfig::from_env()?,
             limits: json("MEDIA_LIMITS")?,
             plans: json("PLANS")?,
             file_key: optional("FILE_SECRET")

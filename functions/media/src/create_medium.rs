@@ -25,7 +25,7 @@ pub(crate) const LINKS_LAST: Duration = Duration::from_hours(1);
 const TRIES: usize = 3;
 
 /// How long an upload may count with its largest possible size: it is checked within a day
-/// (`publishing::unused_uploads`).
+/// (`libs/housekeeping`).
 const EXPECTED_FOR: Duration = Duration::from_hours(25);
 
 /// Upload a file, or have one fetched from a URL

@@ -8,7 +8,7 @@ use axum::response::Response;
 use domain::id::PostId;
 use domain::post::Authority;
 use http::StatusCode;
-use publishing::Changed;
+use scheduling::Changed;
 
 use crate::App;
 use crate::error::PostsError;
@@ -54,7 +54,7 @@ pub(crate) async fn change_post(
     }
     let request = request::changes(fields, authority, condition.0, app.api.clock.now());
 
-    let changed = app.publishing.change_post(post, request).await.map_err(PostsError::from)?;
+    let changed = app.scheduling.change_post(post, request).await.map_err(PostsError::from)?;
     let post = match changed {
         Changed::Done(post) => *post,
         Changed::NotThere => return Err(ApiError::NotFound),

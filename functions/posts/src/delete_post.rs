@@ -7,7 +7,7 @@ use axum::extract::State;
 use domain::id::PostId;
 use domain::post::Authority;
 use http::StatusCode;
-use publishing::Changed;
+use scheduling::Changed;
 
 use crate::App;
 use crate::error::PostsError;
@@ -44,7 +44,7 @@ pub(crate) async fn delete_post(
     condition.check(&post)?;
     params.none()?;
     let authority = Authority::from_scopes(&caller.scopes);
-    match app.publishing.delete_post(post, authority, condition.0.as_ref()).await.map_err(PostsError::from)? {
+    match app.scheduling.delete_post(post, authority, condition.0.as_ref()).await.map_err(PostsError::from)? {
         Changed::Done(_) => Ok(StatusCode::NO_CONTENT),
         Changed::NotThere => Err(ApiError::NotFound),
         Changed::Stale => Err(ApiError::PreconditionFailed),

@@ -4,8 +4,7 @@ use api::ApiError;
 use api::page::PageError;
 use domain::validation_errors::ValidationErrors;
 use http::StatusCode;
-use publishing::{NotCreated, PublishingError};
-use storage::StorageError;
+use scheduling::{NotCreated, SchedulingError};
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PostsError {
@@ -24,7 +23,7 @@ pub(crate) enum PostsError {
     #[error("post not created: {0:?}")]
     NotCreated(NotCreated),
     #[error(transparent)]
-    Publishing(#[from] PublishingError),
+    Scheduling(#[from] SchedulingError),
 }
 
 impl From<PostsError> for ApiError {
@@ -53,16 +52,14 @@ impl From<PostsError> for ApiError {
                 NotCreated::Invalid(faults) => faults.into(),
             },
             // The client's other requests conflicted for as long as this one could wait.
-            PostsError::Publishing(
-                PublishingError::Contended | PublishingError::Storage(StorageError::Contended),
-            ) => Self::TooMany { wait: 1 },
-            PostsError::Publishing(PublishingError::Storage(error)) => error.into(),
-            PostsError::Publishing(PublishingError::Bucket(error)) => {
+            PostsError::Scheduling(error) if error.is_contended() => Self::TooMany { wait: 1 },
+            PostsError::Scheduling(SchedulingError::Storage(error)) => error.into(),
+            PostsError::Scheduling(SchedulingError::Bucket(error)) => {
                 tracing::error!(%error, "media bucket failed during a request");
                 Self::Unavailable
             }
-            PostsError::Publishing(error) => {
-                tracing::error!(%error, "publishing failed during a request");
+            PostsError::Scheduling(error) => {
+                tracing::error!(%error, "request for a post failed");
                 Self::Internal
             }
         }
@@ -82,16 +79,14 @@ impl From<PostsError> for PageError {
                 "The post was changed",
                 "The post was changed after you opened the page, so nothing was done. Check the post, then try again.",
             ),
-            PostsError::Publishing(PublishingError::Contended | PublishingError::Storage(StorageError::Contended)) => {
-                Self::new(
-                    StatusCode::CONFLICT,
-                    "The post is being changed",
-                    "Another request is changing the post. Nothing was changed. Try again.",
-                )
-            }
-            PostsError::Publishing(PublishingError::Storage(error)) => return error.into(),
-            PostsError::NotCreated(_) | PostsError::Publishing(_) => {
-                tracing::error!(%error, "publishing failed during a form request");
+            PostsError::Scheduling(error) if error.is_contended() => Self::new(
+                StatusCode::CONFLICT,
+                "The post is being changed",
+                "Another request is changing the post. Nothing was changed. Try again.",
+            ),
+            PostsError::Scheduling(SchedulingError::Storage(error)) => return error.into(),
+            PostsError::NotCreated(_) | PostsError::Scheduling(_) => {
+                tracing::error!(%error, "form request for a post failed");
                 let text = "Something failed on our side. Check the post before you try again.";
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong", text)
             }

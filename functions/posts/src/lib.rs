@@ -3,7 +3,6 @@
 
 mod attempts_page;
 mod change_post;
-pub mod config;
 mod create_post;
 mod delete_post;
 mod error;
@@ -22,13 +21,13 @@ use api::Api;
 use axum::Router;
 use axum::extract::FromRef;
 use axum::routing::{get, post};
-use publishing::Publishing;
+use scheduling::Scheduling;
 
 /// What the handlers need. Created once per process.
 #[derive(Clone)]
 pub struct App {
     pub api: Api,
-    pub publishing: Publishing,
+    pub scheduling: Scheduling,
 }
 
 impl FromRef<App> for Api {

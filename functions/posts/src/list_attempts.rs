@@ -42,7 +42,7 @@ pub(crate) async fn list_attempts(
     params: Params,
 ) -> ApiResult<Json<AttemptList>> {
     let store = &app.api.store;
-    let now = app.publishing.clock.now();
+    let now = app.scheduling.clock.now();
     let (found, attempts) = tokio::try_join!(store.post(caller.user, post), store.attempts(caller.user, post, now))?;
     found.ok_or(ApiError::NotFound)?;
     let mut fields = params.fields(PARAMETERS);

@@ -9,7 +9,7 @@ use cloud::audit;
 use domain::id::PostId;
 use domain::post::{IfMatch, Post, PostStatus};
 use http::StatusCode;
-use publishing::{ChangePost, Changed};
+use scheduling::{ChangePost, Changed};
 use serde::Deserialize;
 
 use crate::App;
@@ -83,7 +83,7 @@ pub(crate) async fn changed(
     post: Post,
     change: ChangePost,
 ) -> PageResult<()> {
-    match app.publishing.change_post(post, change).await.map_err(PostsError::from)? {
+    match app.scheduling.change_post(post, change).await.map_err(PostsError::from)? {
         Changed::Done(_) => Ok(()),
         // A signed-in user may write all posts of the account.
         Changed::NotThere | Changed::DraftsOnly => Err(PostsError::NotFound.into()),

@@ -15,7 +15,7 @@ use domain::text::PostText;
 use domain::token;
 use domain::validation_errors::ValidationErrors;
 use http::HeaderMap;
-use publishing::{ChangePost, CreatePost};
+use scheduling::{ChangePost, CreatePost};
 use serde_json::Value;
 use storage::IdempotentRequest;
 

@@ -15,7 +15,7 @@ use domain::options::{OptionValue, Options};
 use domain::post::{Post, PostStatus, Target, TargetStatus};
 use http::StatusCode;
 use http::header::ETAG;
-use publishing::Warning;
+use scheduling::Warning;
 use serde_json::{Map, Value};
 
 use crate::App;
@@ -26,7 +26,7 @@ const LINK_LASTS: Duration = Duration::from_hours(2);
 
 /// The post as the API shows it. Links to the files are signed here, without a call.
 pub(crate) async fn view(app: &App, post: &Post) -> contract::Post {
-    let links = links(app.publishing.bucket.clone(), post.user_id, post.files().cloned().collect()).await;
+    let links = links(app.scheduling.bucket.clone(), post.user_id, post.files().cloned().collect()).await;
     let media = |files: &[Attachment]| files.iter().map(|it| media_view(it, &links)).collect::<Vec<_>>();
     contract::Post {
         id: post.post_id.get(),

@@ -14,7 +14,7 @@ use domain::media::{AltText, Attachment};
 use domain::options::OptionValue;
 use domain::post::{Accounts, IfMatch, Post, PostStatus, Target};
 use domain::schedule::{InvalidSchedule, parse_schedule, show};
-use publishing::ChangePost;
+use scheduling::ChangePost;
 use serde::Deserialize;
 
 use crate::App;
@@ -78,7 +78,7 @@ pub(crate) async fn show_schedule(
     check_draft(&post)?;
     let connection_ids: BTreeSet<_> = post.targets.iter().map(|it| it.connection_id).collect();
     let context = app.api.store.load_post_context(session.user, connection_ids, [], None, app.api.clock.now()).await?;
-    let links = links(app.publishing.bucket.clone(), post.user_id, post.files().cloned().collect()).await;
+    let links = links(app.scheduling.bucket.clone(), post.user_id, post.files().cloned().collect()).await;
     let page = SchedulePage {
         csrf: session.csrf(),
         id: post.post_id.to_string(),

@@ -1,17 +1,20 @@
 //! The publisher function on Lambda, invoked by a schedule.
 
+use housekeeping::Outbox;
 use lambda_runtime::{Error, LambdaEvent, service_fn};
-use publishing::Publishing;
+use publishing::{Planner, store_from_env};
 use serde_json::Value;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     cloud::aws::init_logs();
     let aws = cloud::aws::config()?;
-    let publishing = Publishing::from_env(&aws)?;
+    let store = store_from_env(&aws)?;
+    let outbox = Outbox::from_env(&aws, store.clone())?;
+    let planner = Planner::from_env(&aws, store)?;
 
     lambda_runtime::run(service_fn(async |_: LambdaEvent<Value>| {
-        publisher::tick(&publishing).await?;
+        publisher::tick(&planner, &outbox).await?;
         Ok::<(), Error>(())
     }))
     .await

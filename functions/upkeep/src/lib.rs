@@ -2,8 +2,9 @@
 //! could use. At the operator's request, it erases a user.
 
 use domain::id::UserId;
+use housekeeping::{Housekeeping, HousekeepingError};
 use platforms::{Connect, Platform, Registry};
-use publishing::{Publishing, PublishingError, remove_unused_uploads};
+use publishing::{CredentialService, PublishingError};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -31,23 +32,36 @@ pub struct ErasePass {
     pub done: bool,
 }
 
+/// A part of a round failed. The next round repeats it.
+#[derive(Debug, thiserror::Error)]
+pub enum RoundError {
+    #[error("credentials: {0}")]
+    Credentials(#[from] PublishingError),
+    #[error("uploads: {0}")]
+    Uploads(#[from] HousekeepingError),
+}
+
 /// Makes one pass of erasing a user.
 pub async fn erase(
-    publishing: &Publishing,
+    housekeeping: &Housekeeping,
     platforms: &Registry<dyn Connect>,
     user: UserId,
-) -> Result<ErasePass, PublishingError> {
-    let erased = publishing.erase_user(user, platforms).await?;
+) -> Result<ErasePass, HousekeepingError> {
+    let erased = housekeeping.erase_user(user, platforms).await?;
     Ok(ErasePass { items: erased.items, files: erased.files, done: erased.is_nothing() })
 }
 
 /// Does one round. What fails is logged and repeated in the next round.
-pub async fn round(publishing: &Publishing, platforms: &Registry<dyn Platform>) -> Result<(), PublishingError> {
-    let refreshed = publishing.credential_service().refresh_due(platforms).await;
+pub async fn round(
+    housekeeping: &Housekeeping,
+    credentials: &CredentialService,
+    platforms: &Registry<dyn Platform>,
+) -> Result<(), RoundError> {
+    let refreshed = credentials.refresh_due(platforms).await;
     // Uploads do not depend on credentials, so an error of the credentials is returned only after
     // the uploads were removed.
-    let checked = publishing.check_uploads().await;
-    let removed = remove_unused_uploads(&publishing.store, &publishing.bucket, publishing.clock.now()).await;
+    let checked = housekeeping.check_uploads().await;
+    let removed = housekeeping.remove_unused_uploads().await;
     let (refreshed, removed) = (refreshed?, removed? + checked?);
     tracing::info!(refreshed, removed, "upkeep is done");
     Ok(())

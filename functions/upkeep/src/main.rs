@@ -2,24 +2,26 @@
 
 use std::sync::Arc;
 
+use housekeeping::Housekeeping;
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use platforms::AppUnavailable;
-use publishing::Publishing;
+use publishing::{CredentialService, store_from_env};
 use upkeep::UpkeepEvent;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     cloud::aws::init_logs();
     let aws = cloud::aws::config()?;
-    let publishing = Publishing::from_env(&aws)?;
+    let credentials = CredentialService::from_env(&aws, store_from_env(&aws)?)?;
+    let housekeeping = Housekeeping::from_env(&aws, &credentials)?;
     let renewable = platform_config::platforms(&aws, Arc::new(AppUnavailable))?;
     let connectable = platform_config::platforms(&aws, Arc::new(AppUnavailable))?;
 
     lambda_runtime::run(service_fn(async |event: LambdaEvent<UpkeepEvent>| {
         if let Some(user) = event.payload.erase_user {
-            return Ok::<_, Error>(Some(upkeep::erase(&publishing, &connectable, user).await?));
+            return Ok::<_, Error>(Some(upkeep::erase(&housekeeping, &connectable, user).await?));
         }
-        upkeep::round(&publishing, &renewable).await?;
+        upkeep::round(&housekeeping, &credentials, &renewable).await?;
         Ok(None)
     }))
     .await

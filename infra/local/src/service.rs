@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use api::{Api, ClientIp, CommonLayers, RateLimits, TrustedProxy};
 use auth::{ClientDocuments, ClientSecret, Oidc, OidcConfig, SignUp};
@@ -25,8 +24,10 @@ use domain::token::random_token;
 use domain::user::User;
 use egress::AddressPolicy;
 use egress::fetch::{FETCH_TIMEOUT, Fetcher};
-use platforms::{AppCredentials, AppSource, AppUnavailable, LeadTimesByPlatform, Platform, Publish, Registry, Setup};
-use publishing::{ConcurrencyLimits, FileAddresses, Publishing, RollUpLimiter};
+use housekeeping::{Housekeeping, Outbox};
+use platforms::{AppCredentials, AppSource, AppUnavailable, LeadTimesByPlatform, Publish, Registry, Setup};
+use publishing::{ConcurrencyLimits, CredentialService, FileAddresses, Planner, Publishing};
+use scheduling::{PostRules, RollUps, Scheduling};
 use secrecy::SecretString;
 use storage::Store;
 use tempfile::TempDir;
@@ -42,20 +43,15 @@ use crate::fakes::Fakes;
 use crate::hosts::Hosts;
 use crate::meter::Meter;
 use crate::options::Options;
-use crate::pictures::{self, LocalPictures};
+use crate::pictures::LocalPictures;
 use crate::queue::{LocalQueue, UserQueues};
 use crate::sandbox::{self, Sandbox};
+use crate::timers::Timers;
 use crate::unread::drain_request_body;
 use crate::{
     call_log, clients, demo, dynamodb, erasure, events, hosts, issuer, queue, request_log, s3, sealing_key,
     webhook_queue,
 };
-
-/// Interval of the sweep. A deployment uses one minute, because each run is billed.
-const TICK: Duration = Duration::from_secs(5);
-
-/// Interval of upkeep.
-const UPKEEP: Duration = Duration::from_mins(1);
 
 /// The folder of the media store, below the data folder.
 const FILES: &str = "media";
@@ -125,7 +121,8 @@ pub async fn start(options: &Options) -> Result<Running, LocalError> {
         Some(port) => Some(open_database(options, port, &stack.stores, &secret).await?),
         None => None,
     };
-    run(stack.publishing, stack.delivering, stack.platforms, stack.renewable, stack.lanes, folder.join(FILES));
+    tokio::spawn(queue::work(stack.publishing, stack.platforms, stack.lanes));
+    stack.timers.start(folder.join(FILES));
 
     let user = demo::user(&stack.api, &origin).await?;
     let token = demo::token(&stack.api, &user, data).await?;
@@ -189,11 +186,10 @@ struct Addresses<'a> {
 struct Stack {
     api: Api,
     stores: Stores,
+    /// Its store calls can be logged.
     publishing: Publishing,
-    /// For the delivery function: its store calls can be logged.
-    delivering: Publishing,
+    timers: Timers,
     platforms: Registry<dyn Publish>,
-    renewable: Registry<dyn Platform>,
     lanes: Arc<UserQueues>,
     /// All routes, for this machine.
     here: Router,
@@ -246,27 +242,66 @@ impl Stack {
         let file_key = FileKey::random();
         let file_addresses =
             FileAddresses { origin: effective_origin.clone(), key: file_key.clone(), serves_videos: true };
-        let publishing = Publishing {
+        let scheduling = |store: Store| Scheduling {
+            roll_ups: RollUps::new(store.clone(), Arc::new(bus.clone()), clock.clone()),
             store,
-            leads: LeadTimesByPlatform::default(),
-            vocabulary: platforms::vocabulary(),
-            pictures: LocalPictures::working(&bucket),
-            bucket,
-            file_addresses: Some(file_addresses),
-            sealer: sealer.clone(),
-            queue,
+            bucket: bucket.clone(),
+            queue: queue.clone(),
             events: Arc::new(bus.clone()),
             clock: clock.clone(),
             random: Random::Os,
-            ids,
-            media_limits: MediaLimits::default(),
-            plans: Plans::default(),
-            budgets,
-            roll_ups: RollUpLimiter::default(),
+            ids: ids.clone(),
+            rules: PostRules {
+                leads: LeadTimesByPlatform::default(),
+                vocabulary: platforms::vocabulary(),
+                budgets: budgets.clone(),
+                ..PostRules::default()
+            },
+        };
+        let credentials = |store: Store| CredentialService {
+            store,
+            sealer: sealer.clone(),
+            events: Arc::new(bus.clone()),
+            clock: clock.clone(),
+        };
+        let delivery_store = stores.for_function("delivery", log.as_ref());
+        let publishing = Publishing {
+            pictures: LocalPictures::working(&bucket),
+            bucket: bucket.clone(),
+            file_addresses: Some(file_addresses),
+            credentials: credentials(delivery_store.clone()),
+            queue: queue.clone(),
+            clock: clock.clone(),
+            random: Random::Os,
+            roll_ups: RollUps::new(delivery_store.clone(), Arc::new(bus.clone()), clock.clone()),
+            store: delivery_store,
             concurrency_limits: ConcurrencyLimits::default(),
             held_permits: publishing::HeldPermits::new(Random::Os),
         };
-        let delivering = Publishing { store: stores.for_function("delivery", log.as_ref()), ..publishing.clone() };
+        let posts_store = stores.for_function("posts", log.as_ref());
+        let posts =
+            posts::App { api: Api { store: posts_store.clone(), ..api.clone() }, scheduling: scheduling(posts_store) };
+        let planner = Planner {
+            store: store.clone(),
+            queue: queue.clone(),
+            clock: clock.clone(),
+            concurrency_limits: ConcurrencyLimits::default(),
+        };
+        let outbox = Outbox { store: store.clone(), events: Arc::new(bus.clone()), clock: clock.clone() };
+        let housekeeping = Housekeeping {
+            store: store.clone(),
+            bucket: bucket.clone(),
+            sealer: sealer.clone(),
+            clock: clock.clone(),
+            media_limits: MediaLimits::default(),
+        };
+        let timers = Timers {
+            planner,
+            outbox,
+            housekeeping: housekeeping.clone(),
+            credentials: credentials(store),
+            renewable: fakes.registry(&setup)?,
+        };
         let api_of = |function| Api { store: stores.for_function(function, log.as_ref()), ..api.clone() };
         let deployed = Router::new()
             .merge(auth::router(auth_app(&api_of("auth"), origin, policy.clone())))
@@ -285,7 +320,7 @@ impl Stack {
                 policy,
                 file_key,
             )))
-            .merge(posts::router(posts_app(&api, &publishing, stores.for_function("posts", log.as_ref()))))
+            .merge(posts::router(posts))
             .merge(webhooks::router(webhooks));
         let sandbox = Sandbox::open(data.map(|it| it.join("sandbox")), origin.to_owned(), clock.clone())?;
         let files = s3::router(&folder.join(FILES), secret)?;
@@ -301,7 +336,7 @@ impl Stack {
             .merge(fakes.clone().router())
             .merge(issuer::router(origin.to_owned(), &effective_origin, clock))
             .merge(events::router(bus))
-            .merge(erasure::router(publishing.clone(), fakes.registry(&setup)?))
+            .merge(erasure::router(housekeeping, fakes.registry(&setup)?))
             .merge(meter.map(Meter::router).unwrap_or_default())
             .layer(from_fn(hosts::reject_cross_site));
         let here = public.clone().merge(local_routes).layer(from_fn_with_state((hosts, origin.to_owned()), check_host));
@@ -309,21 +344,12 @@ impl Stack {
             api,
             stores,
             publishing,
-            delivering,
+            timers,
             platforms: fakes.registry(&setup)?,
-            renewable: fakes.registry(&setup)?,
             lanes,
             here: with_addresses(here),
             outside: with_addresses(public),
         })
-    }
-}
-
-/// The function `posts` with a separate store: its calls can be logged.
-fn posts_app(api: &Api, publishing: &Publishing, store: Store) -> posts::App {
-    posts::App {
-        api: Api { store: store.clone(), ..api.clone() },
-        publishing: Publishing { store, ..publishing.clone() },
     }
 }
 
@@ -461,43 +487,4 @@ async fn with_client_ip(mut request: Request) -> Request {
     let address = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|it| it.0.ip());
     request.extensions_mut().insert(ClientIp(address.unwrap_or(IpAddr::from([127, 0, 0, 1]))));
     request
-}
-
-/// Starts the tasks that a deployment starts by timers and queues.
-fn run(
-    publishing: Publishing,
-    delivering: Publishing,
-    platforms: Registry<dyn Publish>,
-    renewable: Registry<dyn Platform>,
-    lanes: Arc<UserQueues>,
-    files: PathBuf,
-) {
-    tokio::spawn(queue::work(delivering, platforms, lanes));
-    let ticking = publishing.clone();
-    tokio::spawn(async move {
-        // The queue of an earlier process is lost, so its deliveries are planned again.
-        if let Err(error) = ticking.plan_anew().await {
-            tracing::error!(%error, "deliveries of an earlier process could not be planned again");
-        }
-        let mut ticks = tokio::time::interval(TICK);
-        loop {
-            ticks.tick().await;
-            if let Err(error) = publisher::tick(&ticking).await {
-                tracing::error!(%error, "the publisher's tick failed");
-            }
-        }
-    });
-    tokio::spawn(async move {
-        let mut rounds = tokio::time::interval(UPKEEP);
-        loop {
-            rounds.tick().await;
-            if let Err(error) = upkeep::round(&publishing, &renewable).await {
-                tracing::error!(%error, "upkeep failed");
-            }
-            // In a deployment, a rule of the bucket does this.
-            if let Err(error) = pictures::remove_old(&files, publishing.clock.now().into()) {
-                tracing::error!(%error, "old derived files could not be removed");
-            }
-        }
-    });
 }

@@ -22,6 +22,7 @@ use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream::BoxStream;
 
+use crate::config::{ConfigError, optional, required};
 use crate::error_chain::chain;
 
 pub use self::parts::PutError;
@@ -36,6 +37,18 @@ pub struct BucketConfig {
     pub endpoint: Option<String>,
     /// The URL of that store for users, if it differs.
     pub public_endpoint: Option<String>,
+}
+
+impl BucketConfig {
+    /// Reads `MEDIA_BUCKET`; for object storage outside AWS also `MEDIA_ENDPOINT`, and
+    /// `MEDIA_PUBLIC_ENDPOINT` if users reach it at another URL.
+    pub fn from_env() -> Result<Self, ConfigError> {
+        Ok(Self {
+            name: required("MEDIA_BUCKET")?,
+            endpoint: optional("MEDIA_ENDPOINT"),
+            public_endpoint: optional("MEDIA_PUBLIC_ENDPOINT"),
+        })
+    }
 }
 
 /// The store failed. The message is for the log.

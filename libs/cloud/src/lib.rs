@@ -16,5 +16,6 @@ pub mod seal;
 pub mod secrets;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+pub mod timer;
 mod trust;
 pub mod webhook_queue;

@@ -5,7 +5,7 @@
 //! an environment makes calls for a user, it holds a permit of that user in the store, and there
 //! are fewer permits than environments. Acquiring and releasing a permit are two writes. So only
 //! deliveries that come in a burst acquire one first; a single delivery starts without one and
-//! acquires it when its call retries out to be slow. A delivery that gets no permit is rescheduled,
+//! acquires it when its call turns out to be slow. A delivery that gets no permit is rescheduled,
 //! and no attempt is counted.
 //!
 //! Permits are in the store and not in a process, because each environment is a process of its own.
@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use cloud::timer::sleep_until;
 use domain::backoff::Backoff;
 use domain::clock::Clock;
 use domain::delivery::LEASE_DURATION;
@@ -23,7 +24,6 @@ use domain::random::Random;
 use storage::{InFlightCalls, LimitSubject, StorageError, Store};
 
 use crate::Publishing;
-use crate::waiting::sleep_until;
 
 /// A call that takes longer is slow: its permit is not expected to be released soon.
 const SLOW: TimeDelta = TimeDelta::seconds(1);
@@ -226,7 +226,7 @@ pub struct ConcurrencyLimiter<'a> {
 
 impl ConcurrencyLimiter<'_> {
     /// A permit, or `None` if `most` environments already hold one. Without `needs_permit`, it is
-    /// stored only when the call retries out to be slow.
+    /// stored only when the call turns out to be slow.
     pub async fn acquire(
         &self,
         subject: LimitSubject,

@@ -1,62 +1,84 @@
-//! The environment variables of every function that publishes.
+//! The environment variables of the functions that plan and make deliveries.
 
 use std::sync::Arc;
 
 use aws_config::SdkConfig;
 use cloud::bucket::{Bucket, BucketConfig};
-use cloud::config::{ConfigError, json, optional, parsed, required};
+use cloud::config::{ConfigError, parsed, required};
 use cloud::events::EventBridge;
-use cloud::pictures::NoPictureQueue;
+use cloud::pictures::Pictures;
 use cloud::queue::SqsQueue;
 use cloud::seal::{Envelope, KmsKeys};
-use domain::budget::Budgets;
 use domain::clock::Clock;
-use domain::id::Ids;
 use domain::random::Random;
-use platforms::LeadTimesByPlatform;
+use scheduling::RollUps;
 use storage::{DEFAULT_DUE_SHARDS, Store};
 
-use crate::{ConcurrencyLimits, HeldPermits, Publishing, RollUpLimiter};
+use crate::{ConcurrencyLimits, CredentialService, FileAddresses, HeldPermits, Planner, Publishing};
 
-impl Publishing {
-    /// Reads `TABLE_PREFIX`, `DUE_SHARDS`, `MEDIA_BUCKET`, `MEDIA_ENDPOINT`, `MEDIA_LIMITS` (JSON),
-    /// `KMS_KEY_ID`, `QUEUE_URL`, `EVENT_BUS`, `PLANS` (JSON) and `DELIVERY_CONCURRENCY`. Only the
-    /// delivery function sets `pictures` and `file_addresses`, and only the posts function sets
-    /// `budgets`.
-    pub fn from_env(aws: &SdkConfig) -> Result<Self, ConfigError> {
-        let (clock, random) = (Clock::System, Random::Os);
-        let bucket = BucketConfig {
-            name: required("MEDIA_BUCKET")?,
-            endpoint: optional("MEDIA_ENDPOINT"),
-            public_endpoint: optional("MEDIA_PUBLIC_ENDPOINT"),
-        };
+/// Reads `TABLE_PREFIX` and `DUE_SHARDS`.
+pub fn store_from_env(aws: &SdkConfig) -> Result<Store, ConfigError> {
+    let dynamodb = aws_sdk_dynamodb::Client::new(aws);
+    Ok(Store::new(dynamodb, required("TABLE_PREFIX")?, parsed("DUE_SHARDS", DEFAULT_DUE_SHARDS)?, Random::Os))
+}
+
+impl ConcurrencyLimits {
+    /// Reads `DELIVERY_CONCURRENCY`.
+    fn from_env() -> Result<Self, ConfigError> {
+        Ok(Self { environments: parsed("DELIVERY_CONCURRENCY", Self::default().environments)? })
+    }
+}
+
+impl CredentialService {
+    /// Reads `KMS_KEY_ID` and `EVENT_BUS`.
+    pub fn from_env(aws: &SdkConfig, store: Store) -> Result<Self, ConfigError> {
+        let clock = Clock::System;
         let keys = KmsKeys::new(aws_sdk_kms::Client::new(aws), required("KMS_KEY_ID")?);
         Ok(Self {
-            store: Store::new(
-                aws_sdk_dynamodb::Client::new(aws),
-                required("TABLE_PREFIX")?,
-                parsed("DUE_SHARDS", DEFAULT_DUE_SHARDS)?,
-                random.clone(),
-            ),
-            leads: LeadTimesByPlatform::default(),
-            vocabulary: platforms::vocabulary(),
-            bucket: Bucket::new(aws, &bucket),
-            pictures: Arc::new(NoPictureQueue),
-            file_addresses: None,
+            store,
             sealer: Envelope::new(keys, clock.clone()),
-            queue: Arc::new(SqsQueue::new(aws_sdk_sqs::Client::new(aws), required("QUEUE_URL")?, clock.clone())),
             events: Arc::new(EventBridge::new(aws_sdk_eventbridge::Client::new(aws), required("EVENT_BUS")?)),
-            ids: Ids::new(clock.clone(), random.clone()),
             clock,
-            media_limits: json("MEDIA_LIMITS")?,
-            plans: json("PLANS")?,
-            budgets: Budgets::default(),
-            roll_ups: RollUpLimiter::default(),
-            concurrency_limits: ConcurrencyLimits {
-                environments: parsed("DELIVERY_CONCURRENCY", ConcurrencyLimits::default().environments)?,
-            },
-            held_permits: HeldPermits::new(random.clone()),
-            random,
+        })
+    }
+}
+
+impl Planner {
+    /// Reads `QUEUE_URL` and `DELIVERY_CONCURRENCY`.
+    pub fn from_env(aws: &SdkConfig, store: Store) -> Result<Self, ConfigError> {
+        let clock = Clock::System;
+        Ok(Self {
+            store,
+            queue: Arc::new(SqsQueue::new(aws_sdk_sqs::Client::new(aws), required("QUEUE_URL")?, clock.clone())),
+            clock,
+            concurrency_limits: ConcurrencyLimits::from_env()?,
+        })
+    }
+}
+
+impl Publishing {
+    /// Reads the variables of [`store_from_env`], [`BucketConfig::from_env`],
+    /// [`CredentialService::from_env`] and [`Planner::from_env`].
+    pub fn from_env(
+        aws: &SdkConfig,
+        pictures: Arc<dyn Pictures>,
+        file_addresses: Option<FileAddresses>,
+    ) -> Result<Self, ConfigError> {
+        let credentials = CredentialService::from_env(aws, store_from_env(aws)?)?;
+        let CredentialService { store, events, .. } = credentials.clone();
+        let Planner { store, queue, clock, concurrency_limits } = Planner::from_env(aws, store)?;
+        Ok(Self {
+            roll_ups: RollUps::new(store.clone(), events, clock.clone()),
+            store,
+            bucket: Bucket::new(aws, &BucketConfig::from_env()?),
+            pictures,
+            file_addresses,
+            credentials,
+            queue,
+            clock,
+            random: Random::Os,
+            concurrency_limits,
+            held_permits: HeldPermits::new(Random::Os),
         })
     }
 }

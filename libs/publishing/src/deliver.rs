@@ -9,10 +9,12 @@ mod shown;
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::metrics;
 use cloud::queue::{DeliveryMessage, Outgoing};
+use cloud::timer::sleep_until;
 use domain::attempt::{Attempt, AttemptStep};
 use domain::delivery::{AttemptError, Claim, Delivery, NextStep, PUBLISH_CALL_DELAY, Resolution, State};
 use domain::post::Post;
 use platforms::{Publish, PublishRequest, Registry, Step, with_last_call};
+use scheduling::queue_imminent;
 use storage::{ConnectionRecord, CredentialsRecord, LimitSubject, LoadedDelivery, WriteOutcome};
 
 use self::follow_up::follow_up_names;
@@ -120,11 +122,10 @@ impl Publishing {
                 }
                 // Credentials are opened or refreshed before the due second.
                 if let (Some(account), Some(platform)) = (&connection, platforms.get(&context.delivery.provider)) {
-                    early_credentials =
-                        Some(Box::pin(self.credential_service().credentials(platform, account, at)).await?);
+                    early_credentials = Some(Box::pin(self.credentials.credentials(platform, account, at)).await?);
                 }
             }
-            now = self.sleep_until(at).await;
+            now = sleep_until(&self.clock, at).await;
         }
         context.roll_up_at = roll_up_at.filter(|it| now < *it);
         match context.delivery.next_step(now) {
@@ -136,7 +137,7 @@ impl Publishing {
             NextStep::Nothing => Ok(Continue::Done),
             NextStep::Wait(_) => Ok(Continue::Again),
             NextStep::RollUp => {
-                self.roll_up(post.user_id, post.post_id).await?;
+                self.roll_ups.roll_up(post.user_id, post.post_id).await?;
                 Ok(Continue::Done)
             }
             NextStep::GiveUp => {
@@ -147,7 +148,7 @@ impl Publishing {
             next @ (NextStep::Prepare | NextStep::Publish | NextStep::LookUp | NextStep::FollowUp) => {
                 if next == NextStep::FollowUp {
                     // The worker that published the post may have died before the roll-up.
-                    self.roll_up(post.user_id, post.post_id).await?;
+                    self.roll_ups.roll_up(post.user_id, post.post_id).await?;
                 }
                 let platform = platforms.get(&context.delivery.provider);
                 let (subject, max_permits) =
@@ -183,7 +184,7 @@ impl Publishing {
         };
         let credentials = match early_credentials {
             Some(credentials) => credentials,
-            None => self.credential_service().credentials(platform, &record, now).await?,
+            None => self.credentials.credentials(platform, &record, now).await?,
         };
         let opened = match credentials {
             CallCredentials::Open(opened) => opened,
@@ -411,7 +412,7 @@ impl Publishing {
             || before.state != after.state
             || before.attempts != after.attempts;
         if roll_up_at.is_none() && (needs_roll_up || after.intent.is_some()) {
-            self.roll_up(after.user_id, after.post_id).await?;
+            self.roll_ups.roll_up(after.user_id, after.post_id).await?;
             if after.has_ended() {
                 return Ok(Continue::Done);
             }
@@ -421,7 +422,7 @@ impl Publishing {
             NextStep::Wait(at) if at - now <= MAX_WAIT => Ok(Continue::Again),
             _ => {
                 let needs_permit = *needs_permit || after.is_waiting_after_error() || after.intent.is_some();
-                self.queue_imminent_with(std::slice::from_ref(&after), needs_permit, now).await;
+                queue_imminent(self.queue.as_ref(), std::slice::from_ref(&after), needs_permit, now).await;
                 Ok(Continue::Done)
             }
         }
@@ -434,7 +435,7 @@ impl Publishing {
         let after = context.delivery.clone().reschedule(now, self.random.u32()).with_write_id(self.random.u64());
         if self.store.replace_delivery(&context.delivery, &after).await? == WriteOutcome::Applied {
             tracing::info!(user_id = %after.user_id, post_id = %after.post_id, "delivery rescheduled: too many calls in flight");
-            self.hint(std::slice::from_ref(&after), now).await;
+            queue_imminent(self.queue.as_ref(), std::slice::from_ref(&after), true, now).await;
         }
         Ok(Continue::Done)
     }

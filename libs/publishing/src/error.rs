@@ -3,14 +3,13 @@
 use cloud::events::EventError;
 use cloud::queue::QueueError;
 use cloud::seal::SealError;
+use scheduling::SchedulingError;
 use storage::StorageError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum PublishingError {
     #[error(transparent)]
     Storage(#[from] StorageError),
-    #[error(transparent)]
-    Bucket(#[from] cloud::bucket::BucketError),
     #[error(transparent)]
     Queue(#[from] QueueError),
     #[error(transparent)]
@@ -19,7 +18,7 @@ pub enum PublishingError {
     Seal(#[from] SealError),
     #[error(transparent)]
     Credentials(#[from] platforms::UnreadableCredentials),
-    /// Another writer changed the same item in every attempt.
-    #[error("too many concurrent changes of the same post")]
-    Contended,
+    /// The post could not be rolled up.
+    #[error(transparent)]
+    RollUp(#[from] SchedulingError),
 }

@@ -4,16 +4,17 @@
 //! that is cut off plans the same deliveries again, and a duplicate message has no effect.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use cloud::queue::{DeliveryMessage, Outgoing};
+use cloud::queue::{DeliveryMessage, Outgoing, Queue};
+use domain::clock::Clock;
 use domain::delivery::{OVERDUE_CHECK_INTERVAL, PLAN_WINDOW};
 use domain::id::UserId;
 use futures::{StreamExt, TryStreamExt};
-use storage::{DueEntry, DueKey, WriteOutcome};
+use storage::{DueEntry, DueKey, Store, WriteOutcome};
 
-use crate::{Publishing, PublishingError};
+use crate::{ConcurrencyLimits, PublishingError};
 
 /// Entries of the due index read from one shard at a time.
 const PAGE: i32 = 1_000;
@@ -47,7 +48,16 @@ pub struct Planned {
     pub oldest_overdue: TimeDelta,
 }
 
-impl Publishing {
+/// Queues deliveries that are due soon.
+#[derive(Clone)]
+pub struct Planner {
+    pub store: Store,
+    pub queue: Arc<dyn Queue>,
+    pub clock: Clock,
+    pub concurrency_limits: ConcurrencyLimits,
+}
+
+impl Planner {
     /// Queues what is due soon and not planned yet, and what is overdue.
     pub async fn plan(&self) -> Result<Planned, PublishingError> {
         let planned_until = self.store.planned_until().await?;

@@ -1,5 +1,7 @@
 //! Publishing on an in-process store, with a scripted platform and a clock that tests advance.
 
+#![allow(clippy::unwrap_used, clippy::return_self_not_must_use, reason = "a panic here is the failing assertion")]
+
 mod fake_platform;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,44 +15,41 @@ use cloud::events::{EventBus, EventError};
 use cloud::pictures::NoPictureQueue;
 use cloud::queue::{DeliveryMessage, Outgoing, Queue, QueueError};
 use cloud::seal::{DataKey, Envelope, LocalKeys, Sealer};
-use domain::budget::Budgets;
 use domain::clock::Clock;
 use domain::connection::Connection;
 use domain::delivery::{Delivery, PLAN_WINDOW};
 use domain::event::Event;
 use domain::id::Ids;
 use domain::listing::Counts;
-use domain::media::MediaLimits;
-use domain::options::PlatformOptions;
-use domain::plan::Plans;
 use domain::post::{NewTarget, Post};
 use domain::random::Random;
 use domain::testing::{a_connection, a_user, noon, text};
 use domain::user::User;
 use platforms::{Credentials, LeadTimes, LeadTimesByPlatform, Platform, Publish, Registry};
+use scheduling::{ChangePost, Changed, CreatePost, Created, PostRules, RollUps, Scheduling};
 use secrecy::ExposeSecret;
 use storage::testing::{connect, join, store};
 use storage::{Connected, ConnectionRecord, CredentialsRecord, DueEntry, Store, WriteOutcome, grant_context};
 
-pub(crate) use self::fake_platform::{FakePlatform, PublishFault, RefreshFault, Registered, SETTLES, a_public_post};
-use crate::{ChangePost, Changed, ConcurrencyLimits, CreatePost, Created, HeldPermits, Publishing, RollUpLimiter};
+pub use self::fake_platform::{FakePlatform, PublishFault, RefreshFault, Registered, SETTLES, a_public_post};
+use crate::{ConcurrencyLimits, CredentialService, HeldPermits, Planner, Publishing};
 
 /// This many seconds after noon.
-pub(crate) fn later(seconds: i64) -> DateTime<Utc> {
+pub fn later(seconds: i64) -> DateTime<Utc> {
     noon() + TimeDelta::seconds(seconds)
 }
 
 /// Messages, each with the time when it becomes visible.
-pub(crate) struct TestQueue {
+pub struct TestQueue {
     clock: Clock,
     waiting: Mutex<Vec<(DateTime<Utc>, DeliveryMessage)>>,
     /// Refuses messages while true.
-    pub(crate) down: AtomicBool,
+    pub down: AtomicBool,
 }
 
 impl TestQueue {
     /// Removes and returns all messages.
-    pub(crate) fn take(&self) -> Vec<(DateTime<Utc>, DeliveryMessage)> {
+    pub fn take(&self) -> Vec<(DateTime<Utc>, DeliveryMessage)> {
         std::mem::take(&mut *self.waiting.lock().unwrap())
     }
 }
@@ -69,19 +68,19 @@ impl Queue for TestQueue {
 }
 
 #[derive(Default)]
-pub(crate) struct TestEvents {
+pub struct TestEvents {
     seen: Mutex<Vec<Event>>,
     /// Refuses events while true.
-    pub(crate) down: AtomicBool,
+    pub down: AtomicBool,
 }
 
 impl TestEvents {
     /// Types of the events, in order.
-    pub(crate) fn types(&self) -> Vec<&'static str> {
+    pub fn types(&self) -> Vec<&'static str> {
         self.seen.lock().unwrap().iter().map(|it| it.detail_type).collect()
     }
 
-    pub(crate) fn all(&self) -> Vec<Event> {
+    pub fn all(&self) -> Vec<Event> {
         self.seen.lock().unwrap().clone()
     }
 }
@@ -98,25 +97,26 @@ impl EventBus for TestEvents {
 }
 
 /// One deployment, one user, some accounts.
-pub(crate) struct PublishingHarness {
-    pub(crate) publishing: Publishing,
+pub struct PublishingHarness {
+    pub scheduling: Scheduling,
+    pub publishing: Publishing,
     /// The enabled platforms.
-    pub(crate) platforms: Registry<dyn Publish>,
+    pub platforms: Registry<dyn Publish>,
     /// The enabled platforms, for refreshes.
-    pub(crate) renewable: Registry<dyn Platform>,
-    pub(crate) store: Store,
-    pub(crate) clock: Clock,
-    pub(crate) fake: Arc<FakePlatform>,
-    pub(crate) queue: Arc<TestQueue>,
-    pub(crate) events: Arc<TestEvents>,
-    pub(crate) user: User,
-    pub(crate) accounts: Vec<Connection>,
-    pub(crate) sealer: Arc<dyn Sealer>,
+    pub renewable: Registry<dyn Platform>,
+    pub store: Store,
+    pub clock: Clock,
+    pub fake: Arc<FakePlatform>,
+    pub queue: Arc<TestQueue>,
+    pub events: Arc<TestEvents>,
+    pub user: User,
+    pub accounts: Vec<Connection>,
+    pub sealer: Arc<dyn Sealer>,
     next_tick: Mutex<DateTime<Utc>>,
 }
 
 /// The period of the sweep.
-pub(crate) const TICK: TimeDelta = TimeDelta::seconds(60);
+pub const TICK: TimeDelta = TimeDelta::seconds(60);
 
 fn registries(platform: &Arc<FakePlatform>) -> (Registry<dyn Publish>, Registry<dyn Platform>) {
     let adapter = || Box::new(Registered(Arc::clone(platform)));
@@ -129,34 +129,43 @@ fn leads(platform: &FakePlatform) -> LeadTimesByPlatform {
 
 impl PublishingHarness {
     /// At noon, with one account.
-    pub(crate) async fn new() -> Self {
+    pub async fn new() -> Self {
         Self::with(1, FakePlatform::default()).await
     }
 
-    pub(crate) async fn with(accounts: u32, platform: FakePlatform) -> Self {
+    pub async fn with(accounts: u32, platform: FakePlatform) -> Self {
         let (store, clock, platform) = (store().await, Clock::manual(noon()), Arc::new(platform));
         let queue = TestQueue { clock: clock.clone(), waiting: Mutex::default(), down: AtomicBool::new(false) };
         let (queue, events) = (Arc::new(queue), Arc::new(TestEvents::default()));
         let sealer: Arc<dyn Sealer> = Envelope::new(LocalKeys::new(DataKey::new([7; 32])), clock.clone());
         let sdk = SdkConfig::builder().behavior_version(BehaviorVersion::latest()).build();
         let (platforms, renewable) = registries(&platform);
-        let publishing = Publishing {
+        let scheduling = Scheduling {
             store: store.clone(),
-            leads: leads(&platform),
-            vocabulary: PlatformOptions::default(),
             bucket: Bucket::new(&sdk, &BucketConfig { name: "none".to_owned(), ..BucketConfig::default() }),
-            pictures: Arc::new(NoPictureQueue),
-            file_addresses: None,
-            sealer: Arc::clone(&sealer),
             queue: queue.clone(),
             events: events.clone(),
             clock: clock.clone(),
             random: Random::Os,
             ids: Ids::new(clock.clone(), Random::Os),
-            media_limits: MediaLimits::default(),
-            plans: Plans::default(),
-            budgets: Budgets::default(),
-            roll_ups: RollUpLimiter::default(),
+            roll_ups: RollUps::new(store.clone(), events.clone(), clock.clone()),
+            rules: PostRules { leads: leads(&platform), ..PostRules::default() },
+        };
+        let publishing = Publishing {
+            store: store.clone(),
+            bucket: scheduling.bucket.clone(),
+            pictures: Arc::new(NoPictureQueue),
+            file_addresses: None,
+            credentials: CredentialService {
+                store: store.clone(),
+                sealer: Arc::clone(&sealer),
+                events: events.clone(),
+                clock: clock.clone(),
+            },
+            queue: queue.clone(),
+            clock: clock.clone(),
+            random: Random::Os,
+            roll_ups: scheduling.roll_ups.clone(),
             concurrency_limits: ConcurrencyLimits::default(),
             held_permits: HeldPermits::new(Random::Os),
         };
@@ -164,6 +173,7 @@ impl PublishingHarness {
         join(&store, &user).await;
         let next_tick = Mutex::new(noon() + TICK / 2);
         let mut harness = Self {
+            scheduling,
             publishing,
             platforms,
             renewable,
@@ -179,7 +189,7 @@ impl PublishingHarness {
         };
         for index in 0..accounts {
             let mut account = a_connection(&harness.user);
-            account.connection_id = harness.publishing.ids.fresh();
+            account.connection_id = harness.scheduling.ids.fresh();
             account.profile.account_id = index.to_string();
             harness.connect(&account, Self::credentials(None), None).await;
             harness.accounts.push(account);
@@ -188,14 +198,19 @@ impl PublishingHarness {
     }
 
     /// Replaces the platform.
-    pub(crate) fn be(&mut self, platform: FakePlatform) {
+    pub fn be(&mut self, platform: FakePlatform) {
         self.fake = Arc::new(platform);
         (self.platforms, self.renewable) = registries(&self.fake);
-        self.publishing.leads = leads(&self.fake);
+        self.scheduling.rules.leads = leads(&self.fake);
+    }
+
+    pub fn planner(&self) -> Planner {
+        let Publishing { store, queue, clock, concurrency_limits, .. } = self.publishing.clone();
+        Planner { store, queue, clock, concurrency_limits }
     }
 
     /// Credentials that expire at that time; those that expire can be refreshed.
-    pub(crate) fn credentials(expires_at: Option<DateTime<Utc>>) -> Credentials {
+    pub fn credentials(expires_at: Option<DateTime<Utc>>) -> Credentials {
         Credentials {
             refresh_token: expires_at.map(|_| "renew".into()),
             expires_at,
@@ -204,12 +219,7 @@ impl PublishingHarness {
     }
 
     /// Connects an account with a grant of its own, or connects it again.
-    pub(crate) async fn connect(
-        &self,
-        account: &Connection,
-        credentials: Credentials,
-        refresh_at: Option<DateTime<Utc>>,
-    ) {
+    pub async fn connect(&self, account: &Connection, credentials: Credentials, refresh_at: Option<DateTime<Utc>>) {
         let context = grant_context(account.user_id, &account.account());
         let sealed = self.sealer.seal(credentials.to_bytes().expose_secret().as_bytes(), &context).await.unwrap();
         let account = Connection { token_expires_at: credentials.expires_at, ..account.clone() };
@@ -218,28 +228,28 @@ impl PublishingHarness {
     }
 
     /// The user completes the connect flow of an account again.
-    pub(crate) async fn reconnect(&self, account: usize, credentials: Credentials, refresh_at: Option<DateTime<Utc>>) {
+    pub async fn reconnect(&self, account: usize, credentials: Credentials, refresh_at: Option<DateTime<Utc>>) {
         self.connect(&self.accounts[account], credentials, refresh_at).await;
     }
 
-    pub(crate) async fn connection(&self, account: usize) -> ConnectionRecord {
+    pub async fn connection(&self, account: usize) -> ConnectionRecord {
         let id = self.accounts[account].connection_id;
         self.store.connection(self.user.user_id, id).await.unwrap().unwrap()
     }
 
     /// The record with the credentials of the account.
-    pub(crate) async fn grant(&self, account: usize) -> CredentialsRecord {
+    pub async fn grant(&self, account: usize) -> CredentialsRecord {
         self.store.connection_credentials(&self.connection(account).await).await.unwrap().unwrap()
     }
 
     /// The current credentials of the account.
-    pub(crate) async fn stored_credentials(&self, account: usize) -> Credentials {
+    pub async fn stored_credentials(&self, account: usize) -> Credentials {
         let record = self.grant(account).await;
         Credentials::from_bytes(&self.sealer.open(&record.sealed, &record.context()).await.unwrap()).unwrap()
     }
 
     /// Schedules a post to every account.
-    pub(crate) async fn schedule(&self, content: &str, at: DateTime<Utc>) -> Post {
+    pub async fn schedule(&self, content: &str, at: DateTime<Utc>) -> Post {
         let target = |(index, it): (usize, &Connection)| NewTarget::new(index, it.connection_id);
         let request = CreatePost {
             text: Some(text(content)),
@@ -247,57 +257,57 @@ impl PublishingHarness {
             scheduled_at: Some(at),
             ..CreatePost::default()
         };
-        match self.publishing.create_post(self.user.user_id, request).await.unwrap() {
+        match self.scheduling.create_post(self.user.user_id, request).await.unwrap() {
             Created::New(post) => *post,
             other => panic!("{other:?}"),
         }
     }
 
-    pub(crate) async fn change(&self, post: &Post, change: ChangePost) -> Changed {
+    pub async fn change(&self, post: &Post, change: ChangePost) -> Changed {
         let post = self.post(post).await;
-        self.publishing.change_post(post, change).await.unwrap()
+        self.scheduling.change_post(post, change).await.unwrap()
     }
 
-    pub(crate) async fn rewrite(&self, post: &Post, content: &str) -> Changed {
+    pub async fn rewrite(&self, post: &Post, content: &str) -> Changed {
         self.change(post, ChangePost { text: Some(text(content)), ..ChangePost::default() }).await
     }
 
-    pub(crate) async fn reschedule(&self, post: &Post, at: Option<DateTime<Utc>>) -> Changed {
+    pub async fn reschedule(&self, post: &Post, at: Option<DateTime<Utc>>) -> Changed {
         self.change(post, ChangePost { scheduled_at: Some(at), ..ChangePost::default() }).await
     }
 
     /// The current state of a post.
-    pub(crate) async fn post(&self, post: &Post) -> Post {
+    pub async fn post(&self, post: &Post) -> Post {
         self.store.post(post.user_id, post.post_id).await.unwrap().unwrap()
     }
 
-    pub(crate) async fn deliveries(&self, post: &Post) -> Vec<Delivery> {
+    pub async fn deliveries(&self, post: &Post) -> Vec<Delivery> {
         self.store.deliveries(post.user_id, post.post_id).await.unwrap()
     }
 
     /// The delivery of a post with one target.
-    pub(crate) async fn delivery(&self, post: &Post) -> Delivery {
+    pub async fn delivery(&self, post: &Post) -> Delivery {
         let mut deliveries = self.deliveries(post).await;
         assert_eq!(deliveries.len(), 1);
         deliveries.remove(0)
     }
 
     /// Writes a delivery in the state that a crashed worker leaves.
-    pub(crate) async fn leave(&self, before: &Delivery, after: Delivery) -> Delivery {
+    pub async fn leave(&self, before: &Delivery, after: Delivery) -> Delivery {
         let after = after.with_write_id(before.write_id + 1);
         assert_eq!(self.store.replace_delivery(before, &after).await.unwrap(), WriteOutcome::Applied);
         after
     }
 
-    pub(crate) async fn counts(&self) -> Counts {
+    pub async fn counts(&self) -> Counts {
         self.store.load_post_context(self.user.user_id, [], [], None, noon()).await.unwrap().counts
     }
 
-    pub(crate) async fn pending(&self, account: usize) -> u32 {
+    pub async fn pending(&self, account: usize) -> u32 {
         self.connection(account).await.connection.pending
     }
 
-    pub(crate) async fn due(&self) -> Vec<DueEntry> {
+    pub async fn due(&self) -> Vec<DueEntry> {
         let mut due = Vec::new();
         for shard in 0..self.store.due_shards() {
             let all_time = (DateTime::UNIX_EPOCH, noon() + TimeDelta::days(99));
@@ -307,7 +317,7 @@ impl PublishingHarness {
     }
 
     /// Delivers the same message with several workers at once.
-    pub(crate) async fn deliver(&self, message: DeliveryMessage, workers: usize) {
+    pub async fn deliver(&self, message: DeliveryMessage, workers: usize) {
         let deliver = |_| {
             let (publishing, platforms) = (self.publishing.clone(), self.platforms.clone());
             tokio::spawn(async move { publishing.deliver(&platforms, message).await })
@@ -319,7 +329,7 @@ impl PublishingHarness {
     }
 
     /// Advances the time: messages become visible and the sweep runs.
-    pub(crate) async fn live(&self, until: DateTime<Utc>) {
+    pub async fn live(&self, until: DateTime<Utc>) {
         loop {
             let tick = *self.next_tick.lock().unwrap();
             let message = self.queue.waiting.lock().unwrap().iter().map(|it| it.0).min();
@@ -331,7 +341,7 @@ impl PublishingHarness {
             if message.is_some_and(|it| it <= at) {
                 self.take_first().await;
             } else {
-                if let Err(error) = self.publishing.plan().await {
+                if let Err(error) = self.planner().plan().await {
                     assert!(self.queue.down.load(Ordering::SeqCst), "{error}");
                 }
                 // Skips ticks that find nothing.

@@ -9,7 +9,7 @@ use cloud::queue::DeliveryMessage;
 use domain::delivery::Delivery;
 use domain::post::NewTarget;
 use domain::testing::text;
-use publishing::{CreatePost, Created, PublishingError};
+use scheduling::{CreatePost, Created, SchedulingError};
 use tokio::runtime::Builder;
 
 use crate::deployment::{Deployment, TICK};
@@ -72,16 +72,16 @@ impl IdleRun {
 async fn measure_idle(due_shards: u32) -> Vec<IdleRun> {
     let world = Arc::new(SimulatedWorld::new(1, &FaultPlan::None, TimeDelta::hours(3)));
     let deployment = Deployment::new(&world, SimulatedPlatforms::new(Arc::clone(&world), &[]), due_shards);
-    let publishing = deployment.started();
-    publisher::tick(&publishing).await.expect("nothing goes wrong here");
+    let services = deployment.started();
+    services.tick().await.expect("nothing goes wrong here");
 
     // The first tick has no earlier one whose progress it could read.
     world.sleep_until(world.now() + TICK).await;
-    let webhooks = deployment.webhooks.app(&publishing);
+    let webhooks = deployment.webhooks.app(&services);
     let platforms = deployment.platforms.renewable();
     vec![
-        IdleRun::new("publisher", &metered(&deployment, publisher::tick(&publishing)).await),
-        IdleRun::new("upkeep", &metered(&deployment, upkeep::round(&publishing, &platforms)).await),
+        IdleRun::new("publisher", &metered(&deployment, services.tick()).await),
+        IdleRun::new("upkeep", &metered(&deployment, services.round(&platforms)).await),
         IdleRun::new("webhooks", &metered(&deployment, webhooks.tick()).await),
     ]
 }
@@ -111,7 +111,7 @@ async fn measure() -> Profile {
     }
 
     world.sleep_until(due - TimeDelta::seconds(150)).await;
-    let planned = metered(&deployment, deployment.publishing.plan()).await;
+    let planned = metered(&deployment, deployment.services.planner().plan()).await;
     let pages = planned.iter().flatten().filter(|it| it.place == "deliveries/due" && 0.5 < it.read_units);
     let page_units: f64 = pages.map(|it| it.read_units).sum();
     let entries = f64::from(u32::try_from(PLANNED).unwrap_or(u32::MAX));
@@ -154,7 +154,7 @@ async fn schedule(users: &People, due: DateTime<Utc>) {
     assert!(matches!(created, Ok(Created::New(_))), "{created:?}");
 }
 
-async fn create(users: &People, scheduled_at: Option<DateTime<Utc>>) -> Result<Created, PublishingError> {
+async fn create(users: &People, scheduled_at: Option<DateTime<Utc>>) -> Result<Created, SchedulingError> {
     let connection = users.connection(&users.accounts[0]).expect("the account is connected");
     let request = CreatePost {
         text: Some(text("A post of ordinary length: what is new, where it can be read, and a word about it.")),
@@ -162,11 +162,11 @@ async fn create(users: &People, scheduled_at: Option<DateTime<Utc>>) -> Result<C
         scheduled_at,
         ..CreatePost::default()
     };
-    users.deployment.publishing.create_post(users.user.user_id, request).await
+    users.deployment.services.scheduling.create_post(users.user.user_id, request).await
 }
 
 async fn move_on(deployment: &Deployment, delivery: &Delivery) -> Result<(), storage::StorageError> {
-    let store = &deployment.publishing.store;
+    let store = &deployment.services.scheduling.store;
     let all_time = (DateTime::UNIX_EPOCH, deployment.world.now() + TimeDelta::days(1));
     let page = store.due_deliveries(0, all_time, None, 1_000).await?;
     let entry = page.entries.iter().find(|it| it.target_id == delivery.target_id).expect("it is due");

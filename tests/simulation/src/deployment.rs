@@ -11,11 +11,14 @@ use cloud::bucket::{Bucket, BucketConfig};
 use cloud::pictures::NoPictureQueue;
 use cloud::queue::DeliveryMessage;
 use cloud::seal::{DataKey, Envelope, LocalKeys};
-use domain::budget::Budgets;
 use domain::id::Ids;
-use domain::media::MediaLimits;
-use domain::plan::Plans;
-use publishing::{ConcurrencyLimits, HeldPermits, Publishing, PublishingError, RollUpLimiter};
+use housekeeping::{Housekeeping, Outbox};
+use publishing::{ConcurrencyLimits, CredentialService, HeldPermits, Planner, Publishing, PublishingError};
+use scheduling::{PostRules, RollUps, Scheduling};
+
+use platforms::{Platform, Registry};
+use publisher::TickError;
+use upkeep::RoundError;
 
 use crate::bus::SimulatedBus;
 use crate::queue::{ReceivedMessage, SimulatedQueue};
@@ -70,9 +73,37 @@ pub(crate) struct Deployment {
     pub(crate) bus: Arc<SimulatedBus>,
     pub(crate) webhooks: Arc<Webhooks>,
     pub(crate) journal: Arc<Mutex<Journal>>,
-    /// For the simulation itself, without faults. Each process has a separate instance.
-    pub(crate) publishing: Publishing,
+    /// For the simulation itself, without faults. Each process has separate instances.
+    pub(crate) services: Services,
     collects: bool,
+}
+
+/// What the processes of all functions start with.
+pub(crate) struct Services {
+    pub(crate) scheduling: Scheduling,
+    pub(crate) publishing: Publishing,
+}
+
+impl Services {
+    pub(crate) fn planner(&self) -> Planner {
+        let Publishing { store, queue, clock, concurrency_limits, .. } = self.publishing.clone();
+        Planner { store, queue, clock, concurrency_limits }
+    }
+
+    /// The minute of the publisher function.
+    pub(crate) async fn tick(&self) -> Result<(), TickError> {
+        let Scheduling { store, events, clock, .. } = self.scheduling.clone();
+        publisher::tick(&self.planner(), &Outbox { store, events, clock }).await.map(drop)
+    }
+
+    /// The round of the upkeep function.
+    pub(crate) async fn round(&self, platforms: &Registry<dyn Platform>) -> Result<(), RoundError> {
+        let Scheduling { store, bucket, clock, rules, .. } = self.scheduling.clone();
+        let credentials = &self.publishing.credentials;
+        let sealer = credentials.sealer.clone();
+        let housekeeping = Housekeeping { store, bucket, sealer, clock, media_limits: rules.media_limits };
+        upkeep::round(&housekeeping, credentials, platforms).await
+    }
 }
 
 impl Deployment {
@@ -87,43 +118,57 @@ impl Deployment {
         let collects = variant.is_multiple_of(3);
         // Scarce permits, the default number, and plenty.
         let environments = [4, 20, 1_000][variant / 3];
-        let publishing = Publishing {
-            store,
-            leads: simulated_platforms::lead_times(),
-            vocabulary: domain::options::PlatformOptions::default(),
+        let scheduling = Scheduling {
+            store: store.clone(),
             bucket: BUCKET.with(Clone::clone),
-            pictures: Arc::new(NoPictureQueue),
-            file_addresses: None,
-            sealer: Envelope::new(LocalKeys::new(DataKey::new([7; 32])), clock.clone()),
             queue: queue.clone(),
             events: bus.clone(),
             ids: Ids::new(clock.clone(), random.clone()),
+            clock: clock.clone(),
+            random: random.clone(),
+            roll_ups: RollUps::new(store.clone(), bus.clone(), clock.clone()),
+            rules: PostRules { leads: simulated_platforms::lead_times(), ..PostRules::default() },
+        };
+        let publishing = Publishing {
+            store: store.clone(),
+            bucket: scheduling.bucket.clone(),
+            pictures: Arc::new(NoPictureQueue),
+            file_addresses: None,
+            credentials: CredentialService {
+                store,
+                sealer: Envelope::new(LocalKeys::new(DataKey::new([7; 32])), clock.clone()),
+                events: bus.clone(),
+                clock: clock.clone(),
+            },
+            queue: queue.clone(),
             clock,
-            media_limits: MediaLimits::default(),
-            plans: Plans::default(),
-            budgets: Budgets::default(),
-            roll_ups: RollUpLimiter::default(),
+            roll_ups: scheduling.roll_ups.clone(),
             concurrency_limits: ConcurrencyLimits { environments },
             held_permits: HeldPermits::new(random.clone()),
             random,
         };
-        Arc::new(Self { world: Arc::clone(world), platforms, queue, bus, webhooks, journal, publishing, collects })
+        let services = Services { scheduling, publishing };
+        Arc::new(Self { world: Arc::clone(world), platforms, queue, bus, webhooks, journal, services, collects })
     }
 
     /// The initial state of a new process of a function.
-    pub(crate) fn started(&self) -> Publishing {
-        let Publishing { clock, random, .. } = &self.publishing;
-        Publishing {
-            ids: Ids::new(clock.clone(), random.clone()),
-            roll_ups: RollUpLimiter::default(),
-            held_permits: HeldPermits::new(random.clone()),
-            ..self.publishing.clone()
+    pub(crate) fn started(&self) -> Services {
+        let Services { scheduling, publishing } = &self.services;
+        let Scheduling { store, events, clock, random, .. } = scheduling;
+        let roll_ups = RollUps::new(store.clone(), events.clone(), clock.clone());
+        Services {
+            scheduling: Scheduling {
+                ids: Ids::new(clock.clone(), random.clone()),
+                roll_ups: roll_ups.clone(),
+                ..scheduling.clone()
+            },
+            publishing: Publishing { roll_ups, held_permits: HeldPermits::new(random.clone()), ..publishing.clone() },
         }
     }
 
     /// Handles one message like the delivery function.
     pub(crate) async fn deliver_one(&self, message: DeliveryMessage) -> Result<(), PublishingError> {
-        self.publishing.deliver(&self.platforms.platforms(), message).await
+        self.services.publishing.deliver(&self.platforms.platforms(), message).await
     }
 
     /// Starts the functions that no user calls: deliveries, ticks, upkeep, webhooks, and the tick of
@@ -184,7 +229,7 @@ impl Deployment {
     }
 
     async fn deliver_batch(&self, taken: Vec<ReceivedMessage>) {
-        let publishing = self.started();
+        let Services { publishing, .. } = self.started();
         let event = event(&taken);
         let work = async { delivery::deliver(&publishing, &self.platforms.platforms(), event).await };
         let Some(response) = self.world.process("delivery", DELIVERY_LIMIT, work).await else { return };
@@ -210,9 +255,9 @@ impl Deployment {
             }
             let deployment = Arc::clone(&self);
             tokio::spawn(async move {
-                let publishing = deployment.started();
+                let services = deployment.started();
                 let work = async {
-                    if let Err(error) = publisher::tick(&publishing).await {
+                    if let Err(error) = services.tick().await {
                         tracing::error!(%error, ?error, "a tick failed");
                     }
                 };
@@ -230,9 +275,9 @@ impl Deployment {
             if missed || !self.needs_refresh() {
                 continue;
             }
-            let publishing = self.started();
+            let services = self.started();
             let work = async {
-                if let Err(error) = upkeep::round(&publishing, &self.platforms.renewable()).await {
+                if let Err(error) = services.round(&self.platforms.renewable()).await {
                     tracing::error!(%error, ?error, "a round of upkeep failed");
                 }
             };

@@ -65,16 +65,16 @@ pub(crate) struct People {
 impl People {
     /// Creates one user with connected accounts, before faults begin.
     pub(crate) async fn settle(deployment: Arc<Deployment>, plan: &UserPlan) -> Arc<Self> {
-        let user = User { user_id: deployment.publishing.ids.fresh(), ..domain::testing::a_user() };
-        join(&deployment.publishing.store, &user).await;
+        let user = User { user_id: deployment.services.scheduling.ids.fresh(), ..domain::testing::a_user() };
+        join(&deployment.services.scheduling.store, &user).await;
         let account = |(index, it): (usize, &crate::scenario::AccountPlan)| Account::new(index, it.platform);
         let accounts = plan.accounts.iter().enumerate().map(account).collect();
         let users = Self { deployment, user, accounts, answers: Mutex::default(), twice_created: Mutex::default() };
         if plan.webhooks {
-            let store = &users.deployment.publishing;
-            let other = users.deployment.publishing.ids.fresh();
-            users.deployment.webhooks.settle(store, users.user.user_id, MINE).await;
-            users.deployment.webhooks.settle(store, other, THEIRS).await;
+            let services = &users.deployment.services;
+            let other = users.deployment.services.scheduling.ids.fresh();
+            users.deployment.webhooks.settle(services, users.user.user_id, MINE).await;
+            users.deployment.webhooks.settle(services, other, THEIRS).await;
         }
         for account in &users.accounts {
             account.connect(&users).await.expect("nothing goes wrong yet");

@@ -1,5 +1,6 @@
 //! Webhook endpoints, their queue, and the function that calls them.
 
+use crate::deployment::Services;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,7 +16,7 @@ use domain::event::Event;
 use domain::id::UserId;
 use domain::webhook::{EndpointResponse, EndpointUrl, WebhookEndpoint, WebhookSecret};
 use egress::AddressPolicy;
-use publishing::Publishing;
+use scheduling::Scheduling;
 use serde_json::json;
 use storage::EndpointRecord;
 use tokio::sync::Notify;
@@ -64,19 +65,20 @@ impl Webhooks {
     }
 
     /// Creates an endpoint for this user, before faults begin.
-    pub(crate) async fn settle(self: &Arc<Self>, publishing: &Publishing, user: UserId, url: &str) {
+    pub(crate) async fn settle(self: &Arc<Self>, services: &Services, user: UserId, url: &str) {
         let parsed = EndpointUrl::parse(url).expect("an address");
-        let made = self.app(publishing).add(user, parsed, Vec::new(), None).await;
+        let made = self.app(services).add(user, parsed, Vec::new(), None).await;
         let (record, secret) = made.expect("nothing goes wrong yet").expect("it is the first");
         let before = record.endpoint.clone();
         let verified = EndpointRecord { endpoint: WebhookEndpoint { is_verified: true, ..before.clone() }, ..record };
-        publishing.store.replace_webhook(&before, &verified, None).await.expect("nothing goes wrong yet");
+        services.scheduling.store.replace_webhook(&before, &verified, None).await.expect("nothing goes wrong yet");
         lock(&self.secrets).insert(url.to_owned(), secret);
     }
 
     /// The function as a new process starts it.
-    pub(crate) fn app(self: &Arc<Self>, publishing: &Publishing) -> App {
-        let Publishing { store, clock, random, ids, sealer, events, .. } = publishing.clone();
+    pub(crate) fn app(self: &Arc<Self>, services: &Services) -> App {
+        let Scheduling { store, clock, random, ids, events, .. } = services.scheduling.clone();
+        let sealer = services.publishing.credentials.sealer.clone();
         let api = Api {
             store: store.clone(),
             clock,
@@ -95,7 +97,7 @@ impl Webhooks {
             egress: webhooks::egress_clients(AddressPolicy::PublicOnly),
             calls: self.clone(),
             queue: self.clone(),
-            held_permits: publishing.held_permits.clone(),
+            held_permits: services.publishing.held_permits.clone(),
             events,
         }
     }

@@ -1,5 +1,6 @@
 //! The environment variables of functions.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
@@ -34,21 +35,38 @@ fn variables_read(function: &str) -> Names {
     if Path::new(ROOT).join(&own).exists() {
         names.extend(variables(&read(own)));
     }
-    if source.contains("Api::from_env") {
-        names.extend(variables(&read("libs/api/src/config.rs")));
-    }
-    for (owner, file) in [("RateLimits", "limit"), ("TrustedProxy", "proxy")] {
-        if source.contains("Api::from_env") || source.contains(&format!("{owner}::from_env")) {
-            names.extend(variables(&read(format!("libs/api/src/{file}/config.rs"))));
-        }
-    }
-    if source.contains("Publishing::from_env") {
-        names.extend(variables(&read("libs/publishing/src/config.rs")));
-    }
+    add_shared(&source, &shared_readers(), &mut names);
     if source.contains("platform_config::platforms(") {
         names.extend(variables(&read("libs/platform_config/src/config.rs")));
     }
     names
+}
+
+/// The code in `libs` that reads the environment, by the call that runs it.
+fn shared_readers() -> BTreeMap<String, String> {
+    let files = rust_files("libs").into_iter().map(read).filter(|it| it.contains("from_env"));
+    let items = files.flat_map(|it| it.split("\n}\n").map(str::to_owned).collect::<Vec<_>>());
+    let named = items.filter_map(|item| {
+        let owner = quoted_between(&item, "\nimpl ", " {").map(|it| format!("{it}::from_env("));
+        let function = quoted_between(&item, "\npub fn ", "(").map(|it| format!("{it}("));
+        Some((owner.or(function).filter(|_| item.contains("from_env("))?, item))
+    });
+    named.collect()
+}
+
+fn quoted_between<'a>(text: &'a str, start: &str, end: &str) -> Option<&'a str> {
+    let (_, rest) = text.split_once(start)?;
+    rest.split_once(end).map(|(it, _)| it)
+}
+
+/// Adds the variables that the readers called by `source` read, directly or through others.
+fn add_shared(source: &str, readers: &BTreeMap<String, String>, names: &mut Names) {
+    for (_, reader) in readers.iter().filter(|(call, _)| source.contains(call.as_str())) {
+        // Own calls are defined, not called, in the item.
+        names.extend(variables(reader));
+        let (_, body) = reader.split_once("from_env(").unwrap_or_default();
+        add_shared(body, readers, names);
+    }
 }
 
 /// The names in calls like `required("NAME")`, without those that Lambda sets.

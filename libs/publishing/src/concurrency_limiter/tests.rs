@@ -228,7 +228,7 @@ async fn only_bursts_of_one_user_and_second_need_permits() {
     harness.clock.skip_to(later(300));
     harness.queue.take();
 
-    harness.publishing.plan().await.unwrap();
+    harness.planner().plan().await.unwrap();
 
     let mut needs_permit: Vec<_> = harness.queue.take().iter().map(|it| it.1.needs_permit).collect();
     needs_permit.sort_unstable();
@@ -241,7 +241,7 @@ async fn retry_needs_a_permit() {
     harness.schedule("Hello", later(400)).await;
     harness.clock.skip_to(later(399));
     harness.queue.take();
-    harness.publishing.plan().await.unwrap();
+    harness.planner().plan().await.unwrap();
     let [(_, message)] = harness.queue.take()[..] else { panic!() };
     assert!(!message.needs_permit);
 

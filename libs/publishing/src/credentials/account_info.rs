@@ -115,7 +115,7 @@ mod tests {
         for ends_at in [Some(later(600)), None] {
             let harness = harness(ends_at, &[|it| Ok(Some(changed(it)))]).await;
 
-            harness.publishing.credential_service().refresh_due(&harness.renewable).await.unwrap();
+            harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap();
 
             let read = harness.connection(0).await.connection;
             assert_eq!(read.profile.username.as_deref(), Some("renamed"));
@@ -136,7 +136,7 @@ mod tests {
             let harness = harness(None, &[result]).await;
             let before = harness.connection(0).await.connection;
 
-            harness.publishing.credential_service().refresh_due(&harness.renewable).await.unwrap();
+            harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap();
 
             assert_eq!(harness.connection(0).await.connection, before);
         }
@@ -150,7 +150,7 @@ mod tests {
         let without = Credentials { refresh_token: None, ..PublishingHarness::credentials(None) };
         harness.reconnect(0, without, Some(noon())).await;
 
-        harness.publishing.credential_service().refresh_due(&harness.renewable).await.unwrap();
+        harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap();
 
         assert!(harness.connection(0).await.connection.needs_reconnection);
         assert_eq!(harness.events.types(), ["connection.needs_reconnection"]);

@@ -7,8 +7,8 @@ use storage::{ConnectionRecord, CredentialsRecord, RefreshClaim, Refreshed};
 
 use super::CallCredentials;
 use crate::user_messages::reconnection_needed;
-use crate::waiting::sleep_until;
 use crate::{CredentialService, PublishingError};
+use cloud::timer::sleep_until;
 
 /// The shortest wait after a refresh that failed temporarily.
 const RETRY_REFRESH: TimeDelta = TimeDelta::minutes(2);

@@ -33,8 +33,7 @@ fn renewed(harness: &PublishingHarness) -> u32 {
 /// The credentials that a delivery gets for its call.
 async fn given(harness: &PublishingHarness, record: &ConnectionRecord) -> Result<Credentials, AttemptError> {
     let platform = harness.renewable.get("sandbox").unwrap();
-    let opened =
-        harness.publishing.credential_service().credentials(platform, record, harness.clock.now()).await.unwrap();
+    let opened = harness.publishing.credentials.credentials(platform, record, harness.clock.now()).await.unwrap();
     match opened {
         CallCredentials::Open(opened) => Ok(opened.credentials),
         CallCredentials::Unavailable(error) => Err(error),
@@ -87,7 +86,7 @@ async fn valid_credentials_are_used_without_refresh() {
 async fn old_refresh_token_is_kept_if_the_response_has_none() {
     let harness = harness([RefreshFault::Extended]).await;
 
-    assert_eq!(harness.publishing.credential_service().refresh_due(&harness.renewable).await.unwrap(), 1);
+    assert_eq!(harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap(), 1);
 
     let stored = harness.stored_credentials(0).await;
     assert_eq!(token(&stored), "token1");
@@ -223,14 +222,14 @@ async fn unreachable_platform_is_tried_less_often_over_time() {
 async fn temporarily_failed_refresh_is_due_again_soon() {
     let harness = harness([RefreshFault::Unreachable]).await;
 
-    assert_eq!(harness.publishing.credential_service().refresh_due(&harness.renewable).await.unwrap(), 0);
-    assert_eq!(harness.publishing.credential_service().refresh_due(&harness.renewable).await.unwrap(), 0);
+    assert_eq!(harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap(), 0);
+    assert_eq!(harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap(), 0);
     assert_eq!(renewed(&harness), 1, "not at once");
     harness.clock.advance(TimeDelta::hours(1));
-    assert_eq!(harness.publishing.credential_service().refresh_due(&harness.renewable).await.unwrap(), 1);
+    assert_eq!(harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap(), 1);
 
     assert_eq!(
-        harness.publishing.credential_service().refresh_due(&harness.renewable).await.unwrap(),
+        harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap(),
         0,
         "and then not before it ends again"
     );

@@ -75,7 +75,7 @@ impl Publishing {
         context: &AttemptContext<'_>,
         now: DateTime<Utc>,
     ) -> Result<Continue, PublishingError> {
-        self.roll_up(context.post.user_id, context.post.post_id).await?;
+        self.roll_ups.roll_up(context.post.user_id, context.post.post_id).await?;
         let after = context.delivery.clone().end_follow_up(now);
         let is_outcome_unknown = context.delivery.follow_ups.as_ref().is_some_and(|it| it.call_begun_at.is_some());
         log_missed(&context.delivery, &after, if is_outcome_unknown { "unknown" } else { "late" });

@@ -22,7 +22,7 @@ impl Publishing {
                 AttemptError::RetryLater { retry_at: None, reason }
             }
             AttemptError::Unauthorized { reason } => match context.used {
-                Some(used) => self.credential_service().rejected(platform, record, used, reason).await,
+                Some(used) => self.credentials.rejected(platform, record, used, reason).await,
                 None => AttemptError::RetryLater { retry_at: None, reason },
             },
             other => other,

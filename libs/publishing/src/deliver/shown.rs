@@ -23,7 +23,7 @@ impl Publishing {
         if let Ok(ended) = tokio::time::timeout(SHOW_AFTER, &mut call).await {
             return ended;
         }
-        let shown = self.roll_up(context.delivery.user_id, context.delivery.post_id);
+        let shown = self.roll_ups.roll_up(context.delivery.user_id, context.delivery.post_id);
         let (ended, shown) = futures::join!(call, shown);
         if let Err(error) = shown {
             tracing::warn!(%error, post_id = %context.delivery.post_id, "slow publish call could not be shown yet");

@@ -14,8 +14,8 @@ use domain::post::{PostStatus, TargetStatus};
 use domain::testing::noon;
 
 use super::*;
-use crate::Changed;
 use crate::testing::{FakePlatform, PublishFault, PublishingHarness, SETTLES, TICK, later};
+use scheduling::Changed;
 
 /// Asserts that the post is published once, with nothing left to do.
 async fn assert_published_once(harness: &PublishingHarness, post: &Post, content: &str) {
@@ -96,7 +96,7 @@ async fn message_of_an_old_revision_or_unknown_post_is_dropped() {
     let post = harness.schedule("Old", later(1)).await;
     let old = harness.queue.take().remove(0).1;
     assert!(matches!(harness.rewrite(&post, "New").await, Changed::Done(_)));
-    let unknown = DeliveryMessage { post_id: harness.publishing.ids.fresh(), ..old };
+    let unknown = DeliveryMessage { post_id: harness.scheduling.ids.fresh(), ..old };
 
     harness.clock.skip_to(later(2));
     harness.deliver(old, 8).await;

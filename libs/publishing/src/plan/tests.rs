@@ -12,15 +12,15 @@ async fn distant_delivery_is_planned_in_time() {
     let harness = PublishingHarness::new().await;
     harness.schedule("Hello", later(1000)).await;
     assert_eq!(harness.queue.take(), [], "left to the sweep");
-    assert_eq!(harness.publishing.plan().await.unwrap(), Planned::default());
+    assert_eq!(harness.planner().plan().await.unwrap(), Planned::default());
 
     harness.clock.skip_to(later(1000) - PLAN_WINDOW);
-    let planned = harness.publishing.plan().await.unwrap();
+    let planned = harness.planner().plan().await.unwrap();
 
     assert_eq!(planned, Planned { count: 1, oldest_overdue: TimeDelta::zero() });
     assert_eq!(harness.queue.take().iter().map(|it| it.0).collect::<Vec<_>>(), [later(998)]);
     assert_eq!(harness.due().await[0].due_at, later(1000), "nothing was written to it");
-    assert_eq!(harness.publishing.plan().await.unwrap().count, 0, "planned once");
+    assert_eq!(harness.planner().plan().await.unwrap().count, 0, "planned once");
 }
 
 #[tokio::test]
@@ -39,7 +39,7 @@ async fn lost_message_makes_a_post_late_and_reports_the_delay() {
     harness.queue.take();
     harness.clock.skip_to(later(30) + OVERDUE_CHECK_INTERVAL);
 
-    let planned = harness.publishing.plan().await.unwrap();
+    let planned = harness.planner().plan().await.unwrap();
 
     assert_eq!(planned, Planned { count: 1, oldest_overdue: OVERDUE_CHECK_INTERVAL });
     harness.live(later(30) + OVERDUE_CHECK_INTERVAL).await;
@@ -68,7 +68,7 @@ async fn post_is_accepted_and_published_despite_a_queue_outage() {
 
     let post = harness.schedule("Hello", later(10)).await;
     harness.clock.skip_to(later(10) + OVERDUE_CHECK_INTERVAL);
-    assert!(harness.publishing.plan().await.is_err());
+    assert!(harness.planner().plan().await.is_err());
     assert_eq!(harness.due().await[0].due_at, later(10), "still due");
     harness.queue.down.store(false, Ordering::SeqCst);
     harness.live(later(200)).await;
@@ -83,7 +83,8 @@ async fn concurrent_ticks_publish_once() {
     harness.schedule("Hello", later(1000)).await;
     harness.clock.skip_to(later(900));
 
-    let (one, other) = tokio::join!(harness.publishing.plan(), harness.publishing.plan());
+    let planner = harness.planner();
+    let (one, other) = tokio::join!(planner.plan(), planner.plan());
     assert!(0 < one.unwrap().count + other.unwrap().count);
     harness.live(later(2000)).await;
 
@@ -97,7 +98,7 @@ async fn lost_queue_is_planned_anew() {
     harness.schedule("far", later(9000)).await;
     harness.queue.take();
 
-    let planned = harness.publishing.plan_anew().await.unwrap();
+    let planned = harness.planner().plan_anew().await.unwrap();
 
     assert_eq!(planned.count, 1);
     harness.live(later(110)).await;
@@ -113,7 +114,7 @@ async fn delivery_of_a_dead_worker_continues_after_its_lease() {
     harness.leave(&delivery, delivery.clone().open_intent(noon())).await;
     harness.queue.take();
 
-    harness.publishing.plan_anew().await.unwrap();
+    harness.planner().plan_anew().await.unwrap();
     harness.live(noon() + LEASE_DURATION + TimeDelta::seconds(10)).await;
 
     assert_eq!(harness.fake.texts(), ["Hello"]);

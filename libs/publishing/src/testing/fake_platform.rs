@@ -14,11 +14,11 @@ use secrecy::ExposeSecret;
 use tokio::sync::{Barrier, Notify};
 
 /// How long a call that was cut off may still take effect.
-pub(crate) const SETTLES: TimeDelta = TimeDelta::seconds(65);
+pub const SETTLES: TimeDelta = TimeDelta::seconds(65);
 
 /// The result of a publish call.
 #[derive(Clone, Debug)]
-pub(crate) enum PublishFault {
+pub enum PublishFault {
     Public,
     Refused,
     Busy(Option<DateTime<Utc>>),
@@ -38,7 +38,7 @@ pub(crate) enum PublishFault {
 
 /// The result of a refresh.
 #[derive(Clone, Debug)]
-pub(crate) enum RefreshFault {
+pub enum RefreshFault {
     /// With a new refresh token.
     Rotated,
     /// Without a refresh token.
@@ -49,29 +49,29 @@ pub(crate) enum RefreshFault {
 
 /// A public post.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Public {
-    pub(crate) account: String,
-    pub(crate) text: String,
-    pub(crate) reference: String,
-    pub(crate) at: DateTime<Utc>,
-    pub(crate) progress: Option<String>,
-    pub(crate) token: String,
+pub struct Public {
+    pub account: String,
+    pub text: String,
+    pub reference: String,
+    pub at: DateTime<Utc>,
+    pub progress: Option<String>,
+    pub token: String,
 }
 
 /// Holds one call until the test opens it.
 #[derive(Default)]
-pub(crate) struct Gate {
+pub struct Gate {
     entered: Notify,
     open: Notify,
 }
 
 impl Gate {
     /// Waits until a call is held.
-    pub(crate) async fn entered(&self) {
+    pub async fn entered(&self) {
         self.entered.notified().await;
     }
 
-    pub(crate) fn open(&self) {
+    pub fn open(&self) {
         self.open.notify_one();
     }
 
@@ -83,83 +83,83 @@ impl Gate {
 
 /// The platform. Whatever a test does not set succeeds.
 #[derive(Default)]
-pub(crate) struct FakePlatform {
+pub struct FakePlatform {
     /// Replaces the name `sandbox`.
-    pub(crate) name: Option<&'static str>,
-    pub(crate) public: Mutex<Vec<Public>>,
+    pub name: Option<&'static str>,
+    pub public: Mutex<Vec<Public>>,
     /// The times of the publish calls.
-    pub(crate) calls: Mutex<Vec<DateTime<Utc>>>,
+    pub calls: Mutex<Vec<DateTime<Utc>>>,
     /// Whether each call was marked as possibly a repetition.
-    pub(crate) doubted: Mutex<Vec<bool>>,
-    pub(crate) faults: Mutex<VecDeque<PublishFault>>,
+    pub doubted: Mutex<Vec<bool>>,
+    pub faults: Mutex<VecDeque<PublishFault>>,
     /// Overrides for the next look-ups.
-    pub(crate) resolutions: Mutex<VecDeque<Resolution>>,
+    pub resolutions: Mutex<VecDeque<Resolution>>,
     /// Override for all look-ups.
-    pub(crate) always: Mutex<Option<Resolution>>,
-    pub(crate) looks: Mutex<u32>,
+    pub always: Mutex<Option<Resolution>>,
+    pub looks: Mutex<u32>,
     /// For each look-up: the time from which posts are read, and the begin of the latest call.
-    pub(crate) looked_since: Mutex<Vec<(DateTime<Utc>, DateTime<Utc>)>>,
+    pub looked_since: Mutex<Vec<(DateTime<Utc>, DateTime<Utc>)>>,
     /// How long after its publication a post is listed.
-    pub(crate) listed_after: TimeDelta,
+    pub listed_after: TimeDelta,
     /// Recognizes posts only by their content, and may return ids of other posts.
-    pub(crate) by_looks: bool,
+    pub by_looks: bool,
     /// Whether a successful publish call does not prove that the post is public.
-    pub(crate) is_confirmed_later: bool,
+    pub is_confirmed_later: bool,
     /// Overrides for the ids of the next posts.
-    pub(crate) ids: Mutex<VecDeque<String>>,
+    pub ids: Mutex<VecDeque<String>>,
     /// How long before its time preparation begins.
-    pub(crate) lead: Option<TimeDelta>,
+    pub lead: Option<TimeDelta>,
     /// Overrides for the next preparation steps.
-    pub(crate) steps: Mutex<VecDeque<Result<Step, AttemptError>>>,
+    pub steps: Mutex<VecDeque<Result<Step, AttemptError>>>,
     /// Runs during each preparation step.
-    pub(crate) on_step: Option<Box<dyn Fn() + Send + Sync>>,
-    pub(crate) prepared: Mutex<Vec<Option<String>>>,
+    pub on_step: Option<Box<dyn Fn() + Send + Sync>>,
+    pub prepared: Mutex<Vec<Option<String>>>,
     /// Names of the follow-ups of a publication.
-    pub(crate) follow_ups: Vec<&'static str>,
+    pub follow_ups: Vec<&'static str>,
     /// Overrides for the next follow-ups.
-    pub(crate) following: Mutex<VecDeque<Result<Followed, AttemptError>>>,
+    pub following: Mutex<VecDeque<Result<Followed, AttemptError>>>,
     /// The follow-ups that were called, with the progress that they received.
-    pub(crate) followed: Mutex<Vec<(String, Option<String>)>>,
+    pub followed: Mutex<Vec<(String, Option<String>)>>,
     /// Results of the next account reads.
-    pub(crate) about: Mutex<VecDeque<Result<Option<AccountDetails>, AttemptError>>>,
-    pub(crate) renewal: platforms::RefreshPolicy,
-    pub(crate) renewals: Mutex<VecDeque<RefreshFault>>,
-    pub(crate) renewed: Mutex<u32>,
+    pub about: Mutex<VecDeque<Result<Option<AccountDetails>, AttemptError>>>,
+    pub renewal: platforms::RefreshPolicy,
+    pub renewals: Mutex<VecDeque<RefreshFault>>,
+    pub renewed: Mutex<u32>,
     /// Refreshes in progress, and the highest number of them.
-    pub(crate) renewing: Mutex<(usize, usize)>,
+    pub renewing: Mutex<(usize, usize)>,
     /// Runs during each refresh.
-    pub(crate) on_renewal: Option<Box<dyn Fn() + Send + Sync>>,
+    pub on_renewal: Option<Box<dyn Fn() + Send + Sync>>,
     /// Refreshes continue when this many have started.
-    pub(crate) meeting: Option<Barrier>,
-    pub(crate) publish_gate: Mutex<Option<Arc<Gate>>>,
-    pub(crate) refresh_gate: Mutex<Option<Arc<Gate>>>,
+    pub meeting: Option<Barrier>,
+    pub publish_gate: Mutex<Option<Arc<Gate>>>,
+    pub refresh_gate: Mutex<Option<Arc<Gate>>>,
 }
 
 impl FakePlatform {
-    pub(crate) fn name(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         self.name.unwrap_or("sandbox")
     }
 
-    pub(crate) fn with_faults(self, faults: impl IntoIterator<Item = PublishFault>) -> Self {
+    pub fn with_faults(self, faults: impl IntoIterator<Item = PublishFault>) -> Self {
         self.faults.lock().unwrap().extend(faults);
         self
     }
 
-    pub(crate) fn texts(&self) -> Vec<String> {
+    pub fn texts(&self) -> Vec<String> {
         self.public.lock().unwrap().iter().map(|it| it.text.clone()).collect()
     }
 
-    pub(crate) fn calls(&self) -> usize {
+    pub fn calls(&self) -> usize {
         self.calls.lock().unwrap().len()
     }
 
-    pub(crate) fn hold_publish(&self) -> Arc<Gate> {
+    pub fn hold_publish(&self) -> Arc<Gate> {
         let gate = Arc::new(Gate::default());
         *self.publish_gate.lock().unwrap() = Some(Arc::clone(&gate));
         gate
     }
 
-    pub(crate) fn hold_refresh(&self) -> Arc<Gate> {
+    pub fn hold_refresh(&self) -> Arc<Gate> {
         let gate = Arc::new(Gate::default());
         *self.refresh_gate.lock().unwrap() = Some(Arc::clone(&gate));
         gate
@@ -214,7 +214,7 @@ impl FakePlatform {
     }
 }
 
-pub(crate) struct Registered(pub(crate) Arc<FakePlatform>);
+pub struct Registered(pub Arc<FakePlatform>);
 
 impl std::ops::Deref for Registered {
     type Target = FakePlatform;
@@ -354,7 +354,7 @@ impl Publish for Registered {
 }
 
 /// A post that an earlier call published at noon.
-pub(crate) fn a_public_post(text: &str, reference: &str) -> Public {
+pub fn a_public_post(text: &str, reference: &str) -> Public {
     Public {
         account: "0".to_owned(),
         text: text.to_owned(),

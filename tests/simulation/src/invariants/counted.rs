@@ -7,9 +7,9 @@ use super::{Broken, History, Kind};
 
 /// The counter of each status equals the number of posts with that status.
 pub(super) async fn post_counts_match_the_posts(history: &History<'_>) -> Vec<Broken> {
-    let publishing = &history.people.deployment.publishing;
+    let scheduling = &history.people.deployment.services.scheduling;
     let user = history.people.user.user_id;
-    let context = publishing.store.load_post_context(user, [], [], None, publishing.clock.now()).await;
+    let context = scheduling.store.load_post_context(user, [], [], None, scheduling.clock.now()).await;
     let stored = context.expect("nothing goes wrong for the simulation itself").counts;
     let count = |status: PostStatus| {
         u64::try_from(history.journal.posts().filter(|it| it.status == status).count()).unwrap_or(u64::MAX)

@@ -124,7 +124,7 @@ pub const ALL: &[Mutation] = &[
     },
     Mutation {
         name: "an event that the bus rejected is lost",
-        file: "libs/publishing/src/roll_up.rs",
+        file: "libs/scheduling/src/roll_up.rs",
         before: "if !events.is_empty() {\n                ",
         from: "self.events.put(&events).await?",
         to: "let _ = self.events.put(&events).await;",
@@ -140,8 +140,8 @@ pub const ALL: &[Mutation] = &[
     },
     Mutation {
         name: "an event that the bus rejected leaves the outbox",
-        file: "libs/publishing/src/outbox.rs",
-        before: "-> Result<(), PublishingError> {\n    ",
+        file: "libs/housekeeping/src/outbox.rs",
+        before: "-> Result<(), HousekeepingError> {\n    ",
         from: "events.put(std::slice::from_ref(event)).await?",
         to: "let _ = events.put(std::slice::from_ref(event)).await;",
         on: None,

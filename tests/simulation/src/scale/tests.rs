@@ -297,7 +297,7 @@ fn copied_numbers_match_code_and_template() {
         (plan, format!(".min({LONGEST_PUT_OFF_S})")),
         (deliver, format!("const MAX_WAIT: TimeDelta = TimeDelta::seconds({});", MAX_WAIT_MS / 1_000)),
         (deliver, format!("const AFTER_LEASE: TimeDelta = TimeDelta::seconds({});", AFTER_LEASE_MS / 1_000)),
-        ("libs/publishing/src/lib.rs", format!("Semaphore::new({ROLL_UPS_AT_ONCE})")),
+        ("libs/scheduling/src/roll_up.rs", format!("const AT_ONCE: usize = {ROLL_UPS_AT_ONCE};")),
         (template, format!("ScheduleExpression: rate({} minute)", PERIOD_MS / 60_000)),
         (template, format!("Timeout: {}\n", TICK_LIMIT_MS / 1_000)),
         (template, format!("VisibilityTimeout: {}\n", VISIBILITY_MS / 1_000)),

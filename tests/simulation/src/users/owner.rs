@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use chrono::TimeDelta;
+use cloud::events::publish_event;
 use domain::connection::{AccountInfo, Connection};
 use domain::event::Event;
 use publishing::PublishingError;
@@ -11,7 +12,7 @@ use secrecy::ExposeSecret;
 use storage::{ConnectFlow, Connected, Connecting, Disconnected, FlowState, NewCredentials, grant_context, grant_name};
 
 use super::People;
-use crate::deployment::REQUEST_LIMIT;
+use crate::deployment::{REQUEST_LIMIT, Services};
 use crate::scenario::{AccountAction, AccountPlan};
 use crate::simulated_platforms::Spec;
 
@@ -37,7 +38,7 @@ impl Account {
 
     /// Connects the account as at the end of a connect flow.
     pub(super) async fn connect(&self, users: &People) -> Result<Connected, PublishingError> {
-        let publishing = users.deployment.started();
+        let Services { scheduling, publishing } = users.deployment.started();
         let (store, user, provider) = (&publishing.store, users.user.user_id, self.spec.name);
         let now = publishing.clock.now();
         let state = publishing.random.u64().to_string();
@@ -45,7 +46,8 @@ impl Account {
         let credentials = users.deployment.platforms.authorize(self.spec, &self.id);
         let name = grant_name(provider, &self.id);
         let plain = credentials.to_bytes();
-        let sealed = publishing.sealer.seal(plain.expose_secret().as_bytes(), &grant_context(user, &name)).await?;
+        let sealed =
+            publishing.credentials.sealer.seal(plain.expose_secret().as_bytes(), &grant_context(user, &name)).await?;
         let granted = [NewCredentials {
             grant_name: name.clone(),
             sealed,
@@ -58,7 +60,7 @@ impl Account {
             let found = store.connected_accounts(user, provider, [self.id.as_str()]).await?.into_values().next();
             let connection = Connection {
                 user_id: user,
-                connection_id: found.as_ref().map_or_else(|| publishing.ids.fresh(), |it| it.connection.connection_id),
+                connection_id: found.as_ref().map_or_else(|| scheduling.ids.fresh(), |it| it.connection.connection_id),
                 provider: provider.to_owned(),
                 profile: self.profile(),
                 token_expires_at: credentials.expires_at,
@@ -69,7 +71,7 @@ impl Account {
             let account = [Connecting { connection, grant_name: name.clone(), own: None, found }];
             let connected = store.connect(&state, &account, &granted, None, now).await?;
             if let (Some(event), Connected::Done { .. }) = (event, &connected) {
-                publishing::publish_event(publishing.events.as_ref(), &event).await;
+                publish_event(scheduling.events.as_ref(), &event).await;
             }
             if connected != Connected::Overtaken {
                 return Ok(connected);
@@ -162,7 +164,7 @@ impl Owner {
 
     /// Disconnects like the connections function; returns whether it succeeded.
     async fn disconnect(&self, connection: &Connection) -> Result<bool, PublishingError> {
-        let publishing = self.people.deployment.started();
+        let Services { scheduling, publishing } = self.people.deployment.started();
         let (user, id, now) = (connection.user_id, connection.connection_id, publishing.clock.now());
         let Disconnected::Deleted { ended, connection } = publishing.store.delete_connection(user, id, now).await?
         else {
@@ -170,11 +172,11 @@ impl Owner {
         };
         if let Some(record) = ended {
             let platforms = self.people.deployment.platforms.connectable();
-            let (store, sealer) = (&publishing.store, publishing.sealer.as_ref());
+            let (store, sealer) = (&publishing.store, publishing.credentials.sealer.as_ref());
             publishing::revoke_grant(store, sealer, &platforms, &record, now).await;
         }
-        let bus = publishing.events.as_ref();
-        publishing::publish_event(bus, &Event::disconnected(&connection, now)).await;
+        let bus = scheduling.events.as_ref();
+        publish_event(bus, &Event::disconnected(&connection, now)).await;
         Ok(true)
     }
 }

@@ -8,12 +8,12 @@ use domain::connection::Connection;
 use domain::id::PostId;
 use domain::idempotency::IdempotencyKey;
 use domain::post::{Authority, NewTarget, PostStatus};
-use publishing::{ChangePost, Changed, CreatePost, Created, PublishingError};
+use scheduling::{ChangePost, Changed, CreatePost, Created, SchedulingError};
 use storage::IdempotentRequest;
 use tokio::task::JoinSet;
 
 use super::{People, ResponseContent, WriterResponse};
-use crate::deployment::REQUEST_LIMIT;
+use crate::deployment::{REQUEST_LIMIT, Services};
 use crate::scenario::{PostAction, PostPlan};
 use crate::world::lock;
 
@@ -97,8 +97,8 @@ impl Writer {
             ..CreatePost::default()
         };
         for _ in 0..REPEATS {
-            let publishing = deployment.started();
-            let create = publishing.create_post(users.user.user_id, request.clone());
+            let Services { scheduling, .. } = deployment.started();
+            let create = scheduling.create_post(users.user.user_id, request.clone());
             let ended = world.process("posts", REQUEST_LIMIT, create).await;
             match &ended {
                 Some(Ok(Created::New(post) | Created::Replayed(post))) => {
@@ -152,15 +152,15 @@ impl Writer {
         let users = &self.people;
         let world = &users.deployment.world;
         world.note(format!("the writer of {post}: {action:?}"));
-        let publishing = users.deployment.started();
+        let Services { scheduling, .. } = users.deployment.started();
         let user = users.user.user_id;
         let text = request.text.as_ref().map(|it| it.as_str().to_owned());
         let work = async {
             // These are the steps of the posts function.
-            let Some(read) = publishing.store.post(user, post).await? else { return Ok(Changed::NotThere) };
+            let Some(read) = scheduling.store.post(user, post).await? else { return Ok(Changed::NotThere) };
             match action {
-                PostAction::Delete => publishing.delete_post(read, Authority::Posts, None).await,
-                _ => publishing.change_post(read, request).await,
+                PostAction::Delete => scheduling.delete_post(read, Authority::Posts, None).await,
+                _ => scheduling.change_post(read, request).await,
             }
         };
         let ended = world.process("posts", REQUEST_LIMIT, work).await;
@@ -213,6 +213,6 @@ impl Writer {
 }
 
 /// An internal error, handled like in the API: logged once and returned as 500.
-fn log_error(error: &PublishingError) {
+fn log_error(error: &SchedulingError) {
     tracing::error!(%error, ?error, "a request failed");
 }

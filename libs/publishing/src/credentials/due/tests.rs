@@ -26,7 +26,7 @@ async fn accounts(
 ) -> Vec<Connection> {
     let mut made = Vec::new();
     for _ in 0..count {
-        let id: ConnectionId = harness.publishing.ids.fresh();
+        let id: ConnectionId = harness.scheduling.ids.fresh();
         let mut connection = a_connection(&harness.user);
         connection.connection_id = id;
         connection.provider = provider.to_owned();
@@ -51,13 +51,10 @@ async fn waiting(harness: &PublishingHarness, until: DateTime<Utc>) -> usize {
 }
 
 async fn round(harness: &PublishingHarness) -> usize {
-    tokio::time::timeout(
-        Duration::from_secs(20),
-        harness.publishing.credential_service().refresh_due(&harness.renewable),
-    )
-    .await
-    .unwrap()
-    .unwrap()
+    tokio::time::timeout(Duration::from_secs(20), harness.publishing.credentials.refresh_due(&harness.renewable))
+        .await
+        .unwrap()
+        .unwrap()
 }
 
 #[tokio::test]

@@ -23,7 +23,7 @@ async fn refused_refresh_needs_reconnection_and_is_not_retried() {
     let post = harness.schedule("Hello", noon()).await;
 
     harness.live(later(600)).await;
-    assert_eq!(harness.publishing.credential_service().refresh_due(&harness.renewable).await.unwrap(), 0);
+    assert_eq!(harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap(), 0);
 
     assert!(harness.connection(0).await.connection.needs_reconnection);
     assert_eq!((renewed(&harness), harness.fake.calls()), (1, 0));
@@ -68,7 +68,7 @@ async fn token_rejected_after_its_refresh_needs_reconnection() {
 #[tokio::test]
 async fn rejected_older_token_is_refreshed() {
     let harness = harness([RefreshFault::Rotated, RefreshFault::Rotated]).await;
-    assert_eq!(harness.publishing.credential_service().refresh_due(&harness.renewable).await.unwrap(), 1);
+    assert_eq!(harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap(), 1);
     harness.live(noon() + ON_PROBATION).await;
     harness.fake.faults.lock().unwrap().push_back(PublishFault::Gone);
     let post = harness.schedule("Hello", noon() + ON_PROBATION).await;
@@ -99,11 +99,11 @@ async fn lost_grant_emits_its_event_before_the_write_and_retries() {
     let harness = harness([RefreshFault::Gone, RefreshFault::Gone]).await;
     harness.events.down.store(true, Ordering::SeqCst);
 
-    assert_eq!(harness.publishing.credential_service().refresh_due(&harness.renewable).await.unwrap(), 0);
+    assert_eq!(harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap(), 0);
     assert!(!harness.connection(0).await.connection.needs_reconnection, "no event was emitted");
     harness.events.down.store(false, Ordering::SeqCst);
     harness.clock.advance(TimeDelta::seconds(60));
-    assert_eq!(harness.publishing.credential_service().refresh_due(&harness.renewable).await.unwrap(), 0);
+    assert_eq!(harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap(), 0);
 
     let connection = harness.connection(0).await.connection;
     assert!(connection.needs_reconnection);
@@ -116,15 +116,15 @@ async fn lost_grant_emits_its_event_before_the_write_and_retries() {
 async fn failed_write_of_lost_grant_repeats_event_with_same_id() {
     let mut harness = ending(noon(), []).await;
     let losses = Arc::new(AtomicU32::new(1));
-    harness.publishing.store = storage::testing::store_losing_updates(&harness.store, Arc::clone(&losses));
+    harness.publishing.credentials.store = storage::testing::store_losing_updates(&harness.store, Arc::clone(&losses));
     let lost = harness.grant(0).await;
 
-    harness.publishing.credential_service().lose(&lost).await.unwrap_err();
-    assert!(harness.publishing.credential_service().lose(&lost).await.unwrap());
+    harness.publishing.credentials.lose(&lost).await.unwrap_err();
+    assert!(harness.publishing.credentials.lose(&lost).await.unwrap());
 
     let ids: Vec<_> = harness.events.all().iter().map(|it| it.detail["id"].clone()).collect();
     assert_eq!(ids.len(), 2);
     assert_eq!(ids[0], ids[1]);
-    assert!(harness.publishing.credential_service().lose(&lost).await.unwrap(), "it is lost");
+    assert!(harness.publishing.credentials.lose(&lost).await.unwrap(), "it is lost");
     assert_eq!(harness.events.all().len(), 2, "and everybody knows");
 }

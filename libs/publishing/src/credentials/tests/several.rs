@@ -19,7 +19,7 @@ async fn harness(renewals: impl IntoIterator<Item = RefreshFault>) -> Publishing
     let mut connecting = Vec::new();
     for index in 0..3 {
         let mut connection = a_connection(&harness.user);
-        connection.connection_id = harness.publishing.ids.fresh();
+        connection.connection_id = harness.scheduling.ids.fresh();
         connection.profile.account_id = index.to_string();
         let context = own_secret_context(connection.user_id, connection.connection_id, "sandbox");
         let own = harness.sealer.seal(b"own secret", &context).await.unwrap();
@@ -53,7 +53,7 @@ async fn lost(harness: &PublishingHarness) -> [bool; 3] {
 async fn one_refresh_serves_all_accounts_of_the_grant() {
     let harness = harness([RefreshFault::Rotated]).await;
 
-    assert_eq!(harness.publishing.credential_service().refresh_due(&harness.renewable).await.unwrap(), 1);
+    assert_eq!(harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap(), 1);
 
     assert_eq!(renewed(&harness), 1);
     for index in 0..3 {
@@ -80,13 +80,13 @@ async fn concurrent_posts_of_one_grant_share_a_refresh() {
 async fn lost_grant_emits_an_event_for_each_account() {
     let harness = harness([RefreshFault::Gone]).await;
 
-    assert_eq!(harness.publishing.credential_service().refresh_due(&harness.renewable).await.unwrap(), 0);
+    assert_eq!(harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap(), 0);
 
     assert_eq!(lost(&harness).await, [true; 3]);
     let ids: std::collections::BTreeSet<_> =
         harness.events.all().iter().map(|it| it.detail["id"].to_string()).collect();
     assert_eq!((harness.events.types(), ids.len()), (vec!["connection.needs_reconnection"; 3], 3));
-    assert_eq!(harness.publishing.credential_service().refresh_due(&harness.renewable).await.unwrap(), 0);
+    assert_eq!(harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap(), 0);
     assert_eq!(renewed(&harness), 1);
 }
 
@@ -107,10 +107,10 @@ async fn rejected_own_secret_loses_only_that_account() {
     let (account, used) = (harness.connection(2).await, harness.grant(2).await);
     let platform = harness.renewable.get("sandbox").unwrap();
 
-    let error = harness.publishing.credential_service().rejected(platform, &account, &used, "no".to_owned()).await;
+    let error = harness.publishing.credentials.rejected(platform, &account, &used, "no".to_owned()).await;
 
     assert!(matches!(error, AttemptError::Unauthorized { .. }), "{error:?}");
     assert_eq!((lost(&harness).await, renewed(&harness)), ([false, false, true], 0));
-    assert_eq!(harness.publishing.credential_service().refresh_due(&harness.renewable).await.unwrap(), 1);
+    assert_eq!(harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap(), 1);
     assert_eq!(lost(&harness).await, [false, false, true], "the grant was renewed, which does not help it");
 }

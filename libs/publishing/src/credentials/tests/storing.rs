@@ -31,7 +31,7 @@ async fn reconnection_during_a_refresh_is_not_overwritten() {
 async fn new_credentials_are_stored_despite_a_short_store_outage() {
     let mut harness = harness([RefreshFault::Rotated]).await;
     let losses = Arc::new(AtomicU32::new(0));
-    harness.publishing.store = storage::testing::store_losing_updates(&harness.store, Arc::clone(&losses));
+    harness.publishing.credentials.store = storage::testing::store_losing_updates(&harness.store, Arc::clone(&losses));
     let record = harness.connection(0).await;
     let gate = harness.fake.hold_refresh();
 
@@ -71,12 +71,12 @@ impl Sealer for FailingSealer {
 #[tokio::test]
 async fn no_refresh_token_is_used_if_sealing_fails() {
     let mut harness = harness([]).await;
-    harness.publishing.sealer =
-        Arc::new(FailingSealer { sealer: Arc::clone(&harness.publishing.sealer), left: AtomicU32::new(0) });
+    harness.publishing.credentials.sealer =
+        Arc::new(FailingSealer { sealer: Arc::clone(&harness.publishing.credentials.sealer), left: AtomicU32::new(0) });
     let record = harness.connection(0).await;
     let platform = harness.renewable.get("sandbox").unwrap();
 
-    let ended = harness.publishing.credential_service().credentials(platform, &record, noon()).await;
+    let ended = harness.publishing.credentials.credentials(platform, &record, noon()).await;
 
     assert!(matches!(ended, Err(PublishingError::Seal(_))), "{ended:?}");
     assert_eq!(renewed(&harness), 0);

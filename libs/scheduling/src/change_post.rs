@@ -13,11 +13,12 @@ use domain::id::{ConnectionId, MediaId};
 use domain::post::{Authority, Changes, IfMatch, MediaReference, NewTarget, Post, PostStatus, Target, TargetStatus};
 use domain::text::PostText;
 use domain::validation_errors::ValidationErrors;
-use storage::{DeliveryWrite, PostWrite, PostWritten, StorageError};
+use storage::{DeliveryWrite, PostWrite, PostWritten};
 
 use crate::attachments::ids;
 use crate::create_post::{plan_limit_message, too_many};
-use crate::{Publishing, PublishingError};
+use crate::uploads::note_published;
+use crate::{Scheduling, SchedulingError};
 
 /// A change as far as the request could be parsed. `None` means unchanged.
 #[derive(Clone, Debug, Default)]
@@ -60,10 +61,10 @@ enum ChangeDecision {
     Refused(Changed),
 }
 
-impl Publishing {
+impl Scheduling {
     /// Changes a post that was read. Concurrent changes of one post are applied one after the
     /// other.
-    pub async fn change_post(&self, post: Post, request: ChangePost) -> Result<Changed, PublishingError> {
+    pub async fn change_post(&self, post: Post, request: ChangePost) -> Result<Changed, SchedulingError> {
         let (user, mut reserved) = (post.user_id, Vec::new());
         let changed = self.change_with_retries(post, request, &mut reserved).await;
         self.release_unless_written(matches!(changed, Ok(Changed::Done(_))), user, &reserved).await;
@@ -76,7 +77,7 @@ impl Publishing {
         post: Post,
         request: ChangePost,
         reserved: &mut Vec<MediaId>,
-    ) -> Result<Changed, PublishingError> {
+    ) -> Result<Changed, SchedulingError> {
         let mut before = post;
         let mut retries = self.write_retries();
         loop {
@@ -121,7 +122,7 @@ impl Publishing {
             match self.try_write_post(&write, now).await? {
                 Some(PostWritten::Done) => {
                     // The change is written, whatever the result of this is.
-                    if let Err(error) = self.note_published(&after).await {
+                    if let Err(error) = note_published(&self.store, &after).await {
                         tracing::warn!(%error, post_id = %after.post_id, "files of a published post still count towards the storage limit");
                     }
                     futures::join!(self.hint(&deliveries, now), self.publish_event(event));
@@ -154,7 +155,7 @@ impl Publishing {
         post: Post,
         authority: Authority,
         if_match: Option<&IfMatch>,
-    ) -> Result<Changed, PublishingError> {
+    ) -> Result<Changed, SchedulingError> {
         let mut before = post;
         let mut retries = self.write_retries();
         loop {
@@ -189,9 +190,9 @@ impl Publishing {
 
     /// Rolls the deliveries up into the post. If other writers conflict every time, they may have
     /// done so.
-    async fn roll_up_before_retry(&self, post: &Post, retries: &mut Backoff) -> Result<(), PublishingError> {
-        match self.roll_up(post.user_id, post.post_id).await {
-            Err(PublishingError::Contended | PublishingError::Storage(StorageError::Contended)) => {}
+    async fn roll_up_before_retry(&self, post: &Post, retries: &mut Backoff) -> Result<(), SchedulingError> {
+        match self.roll_ups.roll_up(post.user_id, post.post_id).await {
+            Err(error) if error.is_contended() => {}
             result => result?,
         }
         self.await_next_try(retries).await
@@ -204,12 +205,12 @@ impl Publishing {
         request: &ChangePost,
         reserved: &mut Vec<MediaId>,
         now: DateTime<Utc>,
-    ) -> Result<ChangeDecision, PublishingError> {
+    ) -> Result<ChangeDecision, SchedulingError> {
         let added = added(before, request);
         let named = connection_ids(before, request);
         let context = self.store.load_post_context(before.user_id, named, ids(&added), None, now).await?;
         let Some(user) = &context.user else { return Ok(ChangeDecision::Refused(Changed::NotThere)) };
-        let plan = self.plans.named(user.plan.as_deref());
+        let plan = self.rules.plans.named(user.plan.as_deref());
         if let (Some(max), Some(Some(_)), false) =
             (plan.max_scheduled_posts, request.scheduled_at, before.status.is_pending())
             && u64::from(max) <= context.counts.scheduled
@@ -240,7 +241,7 @@ impl Publishing {
             Ok(after) => after,
             Err(errors) => return Ok(ChangeDecision::Refused(Changed::Invalid(errors))),
         };
-        let after = after.charged(&context.accounts, &self.budgets, now);
+        let after = after.charged(&context.accounts, &self.rules.budgets, now);
         if let Some(message) = self.check_budget(Some(before), &after, &context.accounts).await? {
             return Ok(ChangeDecision::Refused(Changed::NotInPlan(message)));
         }
@@ -289,6 +290,3 @@ fn added(before: &Post, request: &ChangePost) -> Vec<MediaReference> {
     let named = request.media.iter().chain(of_targets).flatten();
     named.filter(|it| it.find_in(before.files()).is_none()).cloned().collect()
 }
-
-#[cfg(test)]
-mod tests;

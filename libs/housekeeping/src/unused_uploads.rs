@@ -1,17 +1,16 @@
 //! Removes uploads that no post uses, and unusable ones.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::bucket::{Bucket, FileHead};
-use domain::id::{MediaId, UserId};
+use domain::id::UserId;
 use domain::media::{MediaLimits, MediaPath, SNIFF_BYTES};
-use domain::post::{Post, PostStatus};
 use futures::stream::{self, StreamExt};
 use storage::{MediaRemoval, Medium, Store};
 
-use crate::{Publishing, PublishingError};
+use crate::{Housekeeping, HousekeepingError};
 
 /// How long an upload is kept without a post, also after its last post released it.
 const KEPT_FOR: TimeDelta = TimeDelta::days(7);
@@ -28,17 +27,23 @@ const LOOKED_THROUGH_WITHIN: Duration = Duration::from_secs(20);
 
 const CONCURRENCY: usize = 8;
 
-impl Publishing {
+impl Housekeeping {
     /// Checks uploads that no post has named for most of a day, and removes those that never
     /// arrived, are too large, or are not of the declared type. Returns how many. A failure is
     /// logged, and the next run repeats it.
-    pub async fn check_uploads(&self) -> Result<usize, PublishingError> {
+    pub async fn check_uploads(&self) -> Result<usize, HousekeepingError> {
         let unverified = self.store.unverified_media(self.clock.now() - LOOKED_AT_AFTER, MAX_PER_RUN).await?;
         let checks = unverified.into_iter().map(|path| log_failure(path, self.check_upload(path)));
         Ok(count(checks).await)
     }
 
-    async fn check_upload(&self, path: MediaPath) -> Result<bool, PublishingError> {
+    /// Removes uploads that no post has used for seven days, and returns how many. A failure is
+    /// logged, and the next run repeats it.
+    pub async fn remove_unused_uploads(&self) -> Result<usize, HousekeepingError> {
+        remove_unused_uploads(&self.store, &self.bucket, self.clock.now()).await
+    }
+
+    async fn check_upload(&self, path: MediaPath) -> Result<bool, HousekeepingError> {
         let Some(medium) = self.store.media(path.user(), &[path.media()]).await?.pop() else { return Ok(false) };
         let object = self.bucket.head(&path.to_string(), SNIFF_BYTES).await?;
         match object.filter(|it| !medium.doomed && is_usable(&medium, it, &self.media_limits)) {
@@ -53,71 +58,13 @@ impl Publishing {
             None => Ok(false),
         }
     }
-
-    /// Deletes a file that proved unusable from the bucket. Its record stays, because the link may
-    /// still be used to upload it again. After a failure here, upkeep removes the file with the
-    /// record.
-    pub(crate) async fn discard_unusable(&self, medium: &Medium) {
-        let path = medium.path();
-        let discarded = async {
-            if self.store.mark_unusable_for_removal(path).await? == MediaRemoval::Doomed {
-                self.bucket.delete(&path.to_string()).await?;
-            }
-            Ok::<(), PublishingError>(())
-        };
-        if let Err(error) = discarded.await {
-            tracing::warn!(%error, %path, "unusable file could not be removed and was left to upkeep");
-        }
-    }
-
-    /// Releases the files that a post is about to lose, or all of them if it is deleted.
-    ///
-    /// This comes before the write of the post. If that write fails, a used file is marked as
-    /// unused, which is detected before it would be removed. In the other order, an unused file
-    /// could stay forever.
-    pub(crate) async fn release_uploads(
-        &self,
-        post: &Post,
-        after: Option<&Post>,
-        now: DateTime<Utc>,
-    ) -> Result<(), PublishingError> {
-        let ids = |post: &Post| post.files().map(|it| it.media_id).collect::<BTreeSet<_>>();
-        let gone: Vec<_> = ids(post).difference(&after.map(ids).unwrap_or_default()).copied().collect();
-        Ok(self.store.release_media(post.user_id, &gone, now).await?)
-    }
-
-    /// Releases files that a request named, unless the post was written. Only for tidiness, so a
-    /// failure is only logged.
-    pub(crate) async fn release_unless_written(&self, is_written: bool, user: UserId, reserved: &[MediaId]) {
-        if is_written || reserved.is_empty() {
-            return;
-        }
-        if let Err(error) = self.store.release_media(user, reserved, self.clock.now()).await {
-            tracing::warn!(%error, user_id = %user, "files of a post that was not written could not be released");
-        }
-    }
-
-    /// If the post is published, its files no longer count towards the storage limit.
-    pub(crate) async fn note_published(&self, post: &Post) -> Result<(), PublishingError> {
-        let ids: Vec<_> = post.files().map(|it| it.media_id).collect();
-        if post.status != PostStatus::Published || ids.is_empty() {
-            return Ok(());
-        }
-        Ok(self.store.mark_media_published(post.user_id, &ids).await?)
-    }
 }
 
 fn is_usable(medium: &Medium, object: &FileHead, limits: &MediaLimits) -> bool {
     object.size_bytes <= limits.max_bytes(medium.mime_type, false) && medium.mime_type.matches(&object.first_bytes)
 }
 
-/// Removes uploads that no post has used for seven days, and returns how many. A failure is logged,
-/// and the next run repeats it.
-pub async fn remove_unused_uploads(
-    store: &Store,
-    bucket: &Bucket,
-    now: DateTime<Utc>,
-) -> Result<usize, PublishingError> {
+async fn remove_unused_uploads(store: &Store, bucket: &Bucket, now: DateTime<Utc>) -> Result<usize, HousekeepingError> {
     let before = now - KEPT_FOR;
     let mut by_owner: BTreeMap<UserId, Vec<MediaPath>> = BTreeMap::new();
     for path in store.unused_media(before, MAX_PER_RUN).await? {
@@ -164,7 +111,7 @@ async fn count(removals: impl Iterator<Item = impl Future<Output = bool>>) -> us
     stream::iter(removals).buffer_unordered(CONCURRENCY).filter(|it| std::future::ready(*it)).count().await
 }
 
-async fn log_failure(path: MediaPath, removal: impl Future<Output = Result<bool, PublishingError>>) -> bool {
+async fn log_failure(path: MediaPath, removal: impl Future<Output = Result<bool, HousekeepingError>>) -> bool {
     removal.await.unwrap_or_else(|error| {
         tracing::error!(%error, %path, "upload could not be checked or removed");
         false
@@ -176,7 +123,7 @@ async fn remove(
     bucket: &Bucket,
     path: MediaPath,
     before: DateTime<Utc>,
-) -> Result<bool, PublishingError> {
+) -> Result<bool, HousekeepingError> {
     if store.mark_unused_for_removal(path, before).await? == MediaRemoval::Spared {
         return Ok(false);
     }
@@ -184,7 +131,7 @@ async fn remove(
 }
 
 /// The record is deleted last: it leads the next run to a removal that was cut off.
-async fn finish_removal(store: &Store, bucket: &Bucket, path: MediaPath) -> Result<(), PublishingError> {
+async fn finish_removal(store: &Store, bucket: &Bucket, path: MediaPath) -> Result<(), HousekeepingError> {
     bucket.delete(&path.to_string()).await?;
     store.delete_media_record(path).await?;
     Ok(())
@@ -202,10 +149,11 @@ mod tests {
     use storage::{AddMediaOutcome, MarkMediaOutcome, Room};
 
     use super::*;
-    use crate::testing::PublishingHarness;
-    use crate::{ChangePost, Changed, CreatePost, Created, NotCreated};
+    use crate::testing::housekeeping;
     use domain::media::Facts;
     use domain::post::{Authority, MediaReference};
+    use publishing::testing::PublishingHarness;
+    use scheduling::{ChangePost, Changed, CreatePost, Created, NotCreated};
 
     const ROOM: Room = Room { bytes: 1_000, files: 10 };
 
@@ -223,33 +171,33 @@ mod tests {
     /// A rig whose files are in a bucket, with a small limit for images.
     async fn harness(s3: &TestBucket) -> PublishingHarness {
         let mut harness = PublishingHarness::new().await;
-        harness.publishing.bucket = s3.bucket.clone();
-        harness.publishing.media_limits.image = 20;
+        harness.scheduling.bucket = s3.bucket.clone();
+        harness.scheduling.rules.media_limits.image = 20;
         harness
     }
 
     /// An upload that reserves 20 bytes, with this content if it arrived.
     async fn request_upload(harness: &PublishingHarness, content: Option<&'static [u8]>) -> Medium {
-        let id = harness.publishing.ids.fresh();
+        let id = harness.scheduling.ids.fresh();
         let medium = Medium::expected(harness.user.user_id, id, MimeType::Png, harness.clock.now()).holding(20);
         assert_eq!(harness.store.add_media_file(&medium, ROOM).await.unwrap(), AddMediaOutcome::Added);
         if let Some(content) = content {
             let bytes = futures::stream::iter([Ok::<_, Infallible>(content.into())]);
-            harness.publishing.bucket.put(&medium.path().to_string(), "image/png", bytes).await.unwrap();
+            harness.scheduling.bucket.put(&medium.path().to_string(), "image/png", bytes).await.unwrap();
         }
         medium
     }
 
     async fn exists(harness: &PublishingHarness, medium: &Medium) -> (bool, bool) {
         let record = harness.store.media(medium.user_id, &[medium.media_id]).await.unwrap();
-        let file = harness.publishing.bucket.head(&medium.path().to_string(), 1).await.unwrap();
+        let file = harness.scheduling.bucket.head(&medium.path().to_string(), 1).await.unwrap();
         (!record.is_empty(), file.is_some())
     }
 
     async fn draft(harness: &PublishingHarness, medium: &Medium) -> Created {
         let media = vec![MediaReference { field: "media.0".to_owned(), path: medium.path(), alt_text: None }];
         let request = CreatePost { text: Some(text("Words")), media, ..CreatePost::default() };
-        harness.publishing.create_post(harness.user.user_id, request).await.unwrap()
+        harness.scheduling.create_post(harness.user.user_id, request).await.unwrap()
     }
 
     #[tokio::test]
@@ -262,10 +210,10 @@ mod tests {
         let never = request_upload(&harness, None).await;
 
         harness.clock.advance(LOOKED_AT_AFTER);
-        assert_eq!(harness.publishing.check_uploads().await.unwrap(), 0);
+        assert_eq!(housekeeping(&harness).check_uploads().await.unwrap(), 0);
         harness.clock.advance(TimeDelta::milliseconds(1));
-        assert_eq!(harness.publishing.check_uploads().await.unwrap(), 3);
-        assert_eq!(harness.publishing.check_uploads().await.unwrap(), 0);
+        assert_eq!(housekeeping(&harness).check_uploads().await.unwrap(), 3);
+        assert_eq!(housekeeping(&harness).check_uploads().await.unwrap(), 0);
 
         assert_eq!(exists(&harness, &good).await, (true, true));
         for gone in [large, other, never] {
@@ -292,7 +240,7 @@ mod tests {
         );
 
         harness.clock.advance(TimeDelta::hours(24));
-        assert_eq!(harness.publishing.check_uploads().await.unwrap(), 1);
+        assert_eq!(housekeeping(&harness).check_uploads().await.unwrap(), 1);
         assert_eq!(exists(&harness, &large).await, (false, false));
     }
 
@@ -308,7 +256,7 @@ mod tests {
         let change = async {
             gate.entered().await;
             let media = Some(vec![MediaReference { field: "media.0".to_owned(), path: medium.path(), alt_text: None }]);
-            let changed = harness.publishing.change_post(post, ChangePost { media, ..ChangePost::default() }).await;
+            let changed = harness.scheduling.change_post(post, ChangePost { media, ..ChangePost::default() }).await;
             gate.open();
             changed.unwrap()
         };
@@ -330,12 +278,9 @@ mod tests {
         else {
             panic!("two posts carry it")
         };
-        let removed = async || {
-            let Publishing { store, bucket, clock, .. } = &harness.publishing;
-            remove_unused_uploads(store, bucket, clock.now()).await.unwrap()
-        };
+        let removed = async || housekeeping(&harness).remove_unused_uploads().await.unwrap();
 
-        harness.publishing.delete_post(*first, Authority::Posts, None).await.unwrap();
+        harness.scheduling.delete_post(*first, Authority::Posts, None).await.unwrap();
         harness.clock.advance(TimeDelta::days(8));
         assert_eq!(removed().await, 0);
         assert_eq!(exists(&harness, &medium).await, (true, true), "the second post uses it");

@@ -11,7 +11,7 @@ use domain::validation_errors::ValidationErrors;
 use futures::{StreamExt, TryStreamExt};
 use storage::{MarkMediaOutcome, Medium};
 
-use crate::{Publishing, PublishingError};
+use crate::{Scheduling, SchedulingError};
 
 /// The most parts of a file that are read to find its facts. Most files need one or two.
 const MAX_PARTS: usize = 8;
@@ -52,7 +52,7 @@ impl std::fmt::Display for UnusableFile {
     }
 }
 
-impl Publishing {
+impl Scheduling {
     /// The named files as attachments without alt text, each once. An unusable file is an error at
     /// every field that names it. Another user's file is reported as if it did not exist.
     pub(crate) async fn attach(
@@ -61,12 +61,12 @@ impl Publishing {
         named: &[MediaReference],
         known: &[Medium],
         errors: &mut ValidationErrors,
-    ) -> Result<Vec<Attachment>, PublishingError> {
+    ) -> Result<Vec<Attachment>, SchedulingError> {
         // The futures run concurrently, so each owns its medium.
         let known = known.iter().filter(|it| it.user_id == user && named.iter().any(|named| named.path == it.path()));
         let checks: Vec<_> = known
             .cloned()
-            .map(|it| async move { Ok::<_, PublishingError>((it.path(), self.check_file(&it).await?)) })
+            .map(|it| async move { Ok::<_, SchedulingError>((it.path(), self.check_file(&it).await?)) })
             .collect();
         let checked: HashMap<_, _> = futures::stream::iter(checks).buffered(CONCURRENCY).try_collect().await?;
         for named in named {
@@ -93,7 +93,7 @@ impl Publishing {
         named: &[MediaReference],
         known: &[Medium],
         attachments: &[Attachment],
-    ) -> Result<ValidationErrors, PublishingError> {
+    ) -> Result<ValidationErrors, SchedulingError> {
         let mut errors = ValidationErrors::new();
         let is_new = |it: &&Medium| it.unused_since.is_some() || it.size_bytes.is_none() || it.facts.is_none();
         for medium in known.iter().filter(is_new) {
@@ -109,7 +109,7 @@ impl Publishing {
         Ok(errors)
     }
 
-    async fn check_file(&self, medium: &Medium) -> Result<CheckedFile, PublishingError> {
+    async fn check_file(&self, medium: &Medium) -> Result<CheckedFile, SchedulingError> {
         match (medium.size_bytes, medium.facts) {
             (Some(size_bytes), Some(facts)) => Ok(CheckedFile::Usable(attachment(medium, size_bytes, facts))),
             _ => self.verify(medium).await,
@@ -117,10 +117,10 @@ impl Publishing {
     }
 
     /// Checks a file in the bucket.
-    async fn verify(&self, medium: &Medium) -> Result<CheckedFile, PublishingError> {
+    async fn verify(&self, medium: &Medium) -> Result<CheckedFile, SchedulingError> {
         let object = self.bucket.head(&medium.path().to_string(), PART_BYTES).await?;
         let Some(object) = object else { return Ok(CheckedFile::Unusable(UnusableFile::NotUploaded)) };
-        let max = self.media_limits.max_bytes(medium.mime_type, false);
+        let max = self.rules.media_limits.max_bytes(medium.mime_type, false);
         if max < object.size_bytes {
             self.discard_unusable(medium).await;
             return Ok(CheckedFile::Unusable(UnusableFile::TooLarge { max, size: object.size_bytes }));
@@ -134,7 +134,7 @@ impl Publishing {
     }
 
     /// Reads the facts of a file from its parts.
-    async fn facts(&self, medium: &Medium, mut parts: Parts) -> Result<Facts, PublishingError> {
+    async fn facts(&self, medium: &Medium, mut parts: Parts) -> Result<Facts, SchedulingError> {
         for _ in 1..MAX_PARTS {
             let missing = match parts.facts(medium.mime_type) {
                 Ok(facts) => return Ok(facts),
@@ -160,6 +160,3 @@ fn attachment(medium: &Medium, size_bytes: u64, facts: Facts) -> Attachment {
 pub(crate) fn ids<'n>(named: impl IntoIterator<Item = &'n MediaReference>) -> BTreeSet<MediaId> {
     named.into_iter().map(|it| it.path.media()).collect()
 }
-
-#[cfg(test)]
-mod tests;

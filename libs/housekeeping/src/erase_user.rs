@@ -8,9 +8,10 @@ use cloud::audit;
 use domain::id::UserId;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use platforms::{Connect, Registry};
+use publishing::revoke_grant;
 use storage::{CredentialsRecord, Table};
 
-use crate::{Publishing, PublishingError, revoke_grant};
+use crate::{Housekeeping, HousekeepingError};
 
 /// First everything that lets the user in or starts actions of its own, last the user.
 const ORDER: [Table; 15] = [
@@ -51,10 +52,14 @@ impl Erased {
     }
 }
 
-impl Publishing {
+impl Housekeeping {
     /// Deletes everything of this user and revokes the grants at their platforms. For a user that
     /// never existed there is nothing to delete.
-    pub async fn erase_user(&self, user: UserId, platforms: &Registry<dyn Connect>) -> Result<Erased, PublishingError> {
+    pub async fn erase_user(
+        &self,
+        user: UserId,
+        platforms: &Registry<dyn Connect>,
+    ) -> Result<Erased, HousekeepingError> {
         let mut erased = Erased::default();
         for table in ORDER {
             match table {
@@ -72,7 +77,7 @@ impl Publishing {
 
     /// Each record is deleted as soon as its grant is revoked: servers may be slow, and a pass that
     /// is cut off must not start over.
-    async fn revoke_all(&self, user: UserId, platforms: &Registry<dyn Connect>) -> Result<usize, PublishingError> {
+    async fn revoke_all(&self, user: UserId, platforms: &Registry<dyn Connect>) -> Result<usize, HousekeepingError> {
         let records = self.store.all_credentials(user).await?;
         let revocations = records.into_iter().map(|it| self.revoke_and_erase(it, platforms));
         let all = stream::iter(revocations).buffer_unordered(AT_ONCE);
@@ -84,13 +89,13 @@ impl Publishing {
         &self,
         record: CredentialsRecord,
         platforms: &Registry<dyn Connect>,
-    ) -> Result<usize, PublishingError> {
+    ) -> Result<usize, HousekeepingError> {
         revoke_grant(&self.store, self.sealer.as_ref(), platforms, &record, self.clock.now()).await;
         self.store.erase_credentials(&record).await?;
         Ok(1)
     }
 
-    async fn erase_files(&self, user: UserId) -> Result<usize, PublishingError> {
+    async fn erase_files(&self, user: UserId) -> Result<usize, HousekeepingError> {
         let mut erased = 0;
         for folder in FOLDERS {
             loop {
@@ -117,17 +122,18 @@ mod tests {
     use domain::testing::noon;
 
     use super::*;
-    use crate::testing::PublishingHarness;
+    use crate::testing::housekeeping;
+    use publishing::testing::PublishingHarness;
 
     /// A rig with a scheduled post and a file in each folder.
     async fn harness_with_data(s3: &TestBucket) -> PublishingHarness {
         let mut harness = PublishingHarness::new().await;
-        harness.publishing.bucket = s3.bucket.clone();
+        harness.scheduling.bucket = s3.bucket.clone();
         harness.schedule("Words", noon() + TimeDelta::hours(1)).await;
         for folder in FOLDERS {
             let bytes = futures::stream::iter([Ok::<_, Infallible>("file".into())]);
             let key = format!("{folder}/{}/1.png", harness.user.user_id);
-            harness.publishing.bucket.put(&key, "image/png", bytes).await.unwrap();
+            harness.scheduling.bucket.put(&key, "image/png", bytes).await.unwrap();
         }
         harness
     }
@@ -142,8 +148,8 @@ mod tests {
         s3.bucket.put(&other, "image/png", bytes).await.unwrap();
         let none = Registry::from_adapters(Vec::new());
 
-        let first = harness.publishing.erase_user(harness.user.user_id, &none).await.unwrap();
-        let second = harness.publishing.erase_user(harness.user.user_id, &none).await.unwrap();
+        let first = housekeeping(&harness).erase_user(harness.user.user_id, &none).await.unwrap();
+        let second = housekeeping(&harness).erase_user(harness.user.user_id, &none).await.unwrap();
 
         assert_eq!(first.files, 2);
         // The user, the identity, the account with its connect flow, its plan entry and its

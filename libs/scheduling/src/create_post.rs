@@ -12,7 +12,7 @@ use domain::validation_errors::ValidationErrors;
 use storage::{DeliveryWrite, IdempotentRequest, PostContext, PostWrite, PostWritten, StorageError, StoredResponse};
 
 use crate::attachments::ids;
-use crate::{Publishing, PublishingError};
+use crate::{Scheduling, SchedulingError};
 
 /// A new post as far as the request could be parsed.
 #[derive(Clone, Debug, Default)]
@@ -62,9 +62,9 @@ pub(crate) enum PostDecision {
     Refused(NotCreated),
 }
 
-impl Publishing {
+impl Scheduling {
     /// Creates a draft, or a scheduled post if it has a time.
-    pub async fn create_post(&self, user: UserId, request: CreatePost) -> Result<Created, PublishingError> {
+    pub async fn create_post(&self, user: UserId, request: CreatePost) -> Result<Created, SchedulingError> {
         let mut reserved = Vec::new();
         let created = self.create_with_retries(user, request, &mut reserved).await;
         self.release_unless_written(matches!(created, Ok(Created::New(_))), user, &reserved).await;
@@ -77,7 +77,7 @@ impl Publishing {
         user: UserId,
         request: CreatePost,
         reserved: &mut Vec<MediaId>,
-    ) -> Result<Created, PublishingError> {
+    ) -> Result<Created, SchedulingError> {
         let mut retries = self.write_retries();
         loop {
             let now = self.clock.now();
@@ -137,9 +137,9 @@ impl Publishing {
         request: &CreatePost,
         context: &PostContext,
         now: DateTime<Utc>,
-    ) -> Result<PostDecision, PublishingError> {
+    ) -> Result<PostDecision, SchedulingError> {
         let Some(user) = &context.user else { return Ok(PostDecision::Refused(NotCreated::NoUser)) };
-        let plan = self.plans.named(user.plan.as_deref());
+        let plan = self.rules.plans.named(user.plan.as_deref());
         if let (Some(max), Some(_)) = (plan.max_scheduled_posts, request.scheduled_at)
             && u64::from(max) <= context.counts.scheduled
         {
@@ -160,7 +160,7 @@ impl Publishing {
         };
         let created = Post::create(new, &files, user, &context.accounts, &self.ids, now);
         let post = match created {
-            Ok(post) => post.charged(&context.accounts, &self.budgets, now),
+            Ok(post) => post.charged(&context.accounts, &self.rules.budgets, now),
             Err(errors) => return Ok(PostDecision::Refused(NotCreated::Invalid(errors))),
         };
         let write_id: UniqueNumber = self.ids.fresh();
@@ -172,7 +172,7 @@ impl Publishing {
 }
 
 /// The first response again. The post is stored as it was then; the links to its files are new.
-fn replay(stored_response: &StoredResponse, key: &IdempotentRequest) -> Result<Created, PublishingError> {
+fn replay(stored_response: &StoredResponse, key: &IdempotentRequest) -> Result<Created, SchedulingError> {
     if stored_response.body_hash != key.body_hash {
         return Ok(Created::Refused(NotCreated::KeyReused));
     }
@@ -193,6 +193,3 @@ pub(crate) fn plan_limit_message(max: u32) -> String {
 pub(crate) fn too_many() -> ValidationErrors {
     ValidationErrors::one("platforms", "replaces too many accounts at once; replace them in two requests")
 }
-
-#[cfg(test)]
-mod tests;

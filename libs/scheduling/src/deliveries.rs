@@ -1,17 +1,17 @@
 //! Creates the deliveries of a post, and the queue messages about them.
 
 use chrono::{DateTime, Utc};
-use cloud::queue::{DeliveryMessage, Outgoing};
+use cloud::queue::{DeliveryMessage, Outgoing, Queue};
 use domain::delivery::Delivery;
 use domain::id::UniqueNumber;
 use domain::post::{Post, Target};
 
-use crate::Publishing;
+use crate::Scheduling;
 
-impl Publishing {
+impl Scheduling {
     /// The deliveries that a post still needs.
     pub(crate) fn new_deliveries(&self, post: &Post, now: DateTime<Utc>) -> Vec<Delivery> {
-        let lead_time = |target: &Target| self.leads.before(&target.provider, post.media_of(target));
+        let lead_time = |target: &Target| self.rules.leads.before(&target.provider, post.media_of(target));
         post.targets_to_deliver()
             .map(|target| {
                 let write_id: UniqueNumber = self.ids.fresh();
@@ -20,23 +20,23 @@ impl Publishing {
             .collect()
     }
 
-    /// Queues the deliveries that are due before the sweep is certain to plan them. If a message is
-    /// lost here, its delivery is late, not lost.
-    ///
-    /// Only the plan sees bursts. So these messages need a permit, except for the next step of a
-    /// delivery that the plan let through without one.
     pub(crate) async fn hint(&self, deliveries: &[Delivery], now: DateTime<Utc>) {
-        self.queue_imminent_with(deliveries, true, now).await;
+        queue_imminent(self.queue.as_ref(), deliveries, true, now).await;
     }
+}
 
-    pub(crate) async fn queue_imminent_with(&self, deliveries: &[Delivery], needs_permit: bool, now: DateTime<Utc>) {
-        let messages = imminent(deliveries, needs_permit, now);
-        if messages.is_empty() {
-            return;
-        }
-        if let Err(error) = self.queue.send(&messages).await {
-            tracing::warn!(%error, "deliveries could not be queued and were left to the sweep");
-        }
+/// Queues the deliveries that are due before the sweep is certain to plan them. If a message is lost
+/// here, its delivery is late, not lost.
+///
+/// Only the plan sees bursts. So these messages need a permit, except for the next step of a delivery
+/// that the plan let through without one.
+pub async fn queue_imminent(queue: &dyn Queue, deliveries: &[Delivery], needs_permit: bool, now: DateTime<Utc>) {
+    let messages = imminent(deliveries, needs_permit, now);
+    if messages.is_empty() {
+        return;
+    }
+    if let Err(error) = queue.send(&messages).await {
+        tracing::warn!(%error, "deliveries could not be queued and were left to the sweep");
     }
 }
 

@@ -1,12 +1,11 @@
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::budget::{BudgetKey, Budgets, Month};
+use domain::budget::{BudgetKey, Budgets, MilliDollars, Month};
 use domain::post::{Authority, NewTarget, PostStatus};
 use domain::rules::{Price, Unit};
 use domain::testing::{noon, text};
 
-use super::*;
-use crate::testing::{PublishFault, PublishingHarness};
-use crate::{ChangePost, Changed, CreatePost, Created, NotCreated, PostValidated};
+use publishing::testing::{PublishFault, PublishingHarness};
+use scheduling::{ChangePost, Changed, CreatePost, Created, NotCreated, PostValidated};
 
 /// A deployment that allows each user five cents a month, and a platform that charges two for a
 /// post.
@@ -15,7 +14,7 @@ async fn harness() -> PublishingHarness {
     let price = Price { post: MilliDollars::new(20), with_link: MilliDollars::new(40), links: Unit::Weighted };
     harness.accounts[0].rules.price = Some(price);
     harness.reconnect(0, PublishingHarness::credentials(None), None).await;
-    harness.publishing.budgets = Budgets::new([(harness.accounts[0].provider.clone(), MilliDollars::cents(5))]);
+    harness.scheduling.rules.budgets = Budgets::new([(harness.accounts[0].provider.clone(), MilliDollars::cents(5))]);
     harness
 }
 
@@ -38,7 +37,7 @@ fn request(harness: &PublishingHarness, content: &str, at: DateTime<Utc>) -> Cre
 }
 
 async fn refused(harness: &PublishingHarness, content: &str, at: DateTime<Utc>) -> String {
-    match harness.publishing.create_post(harness.user.user_id, request(harness, content, at)).await.unwrap() {
+    match harness.scheduling.create_post(harness.user.user_id, request(harness, content, at)).await.unwrap() {
         Created::Refused(NotCreated::NotInPlan(message)) => message,
         other => panic!("{other:?}"),
     }
@@ -56,7 +55,7 @@ async fn post_over_budget_is_refused_with_amounts() {
     assert!(message.contains(&expected) && message.contains("would cost $0.02 more; cancel another post"), "{message}");
     assert_eq!(spent(&harness, noon()).await, 40);
     let checked =
-        harness.publishing.validate_post(harness.user.user_id, request(&harness, "three", soon())).await.unwrap();
+        harness.scheduling.validate_post(harness.user.user_id, request(&harness, "three", soon())).await.unwrap();
     assert!(matches!(checked, PostValidated::Refused(NotCreated::NotInPlan(_))), "{checked:?}");
     harness.schedule("three", noon() + TimeDelta::days(31)).await;
 }
@@ -65,7 +64,7 @@ async fn post_over_budget_is_refused_with_amounts() {
 async fn concurrent_posts_do_not_exceed_the_budget_together() {
     let harness = harness().await;
     let create =
-        |it: u32| harness.publishing.create_post(harness.user.user_id, request(&harness, &it.to_string(), soon()));
+        |it: u32| harness.scheduling.create_post(harness.user.user_id, request(&harness, &it.to_string(), soon()));
 
     let ends = futures::future::join_all((0..6).map(create)).await;
 
@@ -78,7 +77,7 @@ async fn concurrent_posts_do_not_exceed_the_budget_together() {
 async fn accepted_post_is_published_after_the_budget_shrinks() {
     let mut harness = harness().await;
     let post = harness.schedule("one", soon()).await;
-    harness.publishing.budgets = Budgets::new([(harness.accounts[0].provider.clone(), MilliDollars::default())]);
+    harness.scheduling.rules.budgets = Budgets::new([(harness.accounts[0].provider.clone(), MilliDollars::default())]);
 
     harness.live(soon() + TimeDelta::minutes(1)).await;
 
@@ -94,7 +93,7 @@ async fn cancelled_moved_or_reduced_post_releases_its_budget() {
     assert!(matches!(&too_expensive, Changed::NotInPlan(why) if why.contains("$0.02 more")), "{too_expensive:?}");
     assert_eq!(harness.post(&first).await.text, text("one"), "it stays as it was");
 
-    harness.publishing.delete_post(harness.post(&second).await, Authority::Posts, None).await.unwrap();
+    harness.scheduling.delete_post(harness.post(&second).await, Authority::Posts, None).await.unwrap();
     assert_eq!(spent(&harness, noon()).await, 20);
     assert!(matches!(harness.rewrite(&first, "one https://a.de").await, Changed::Done(_)));
     assert_eq!(spent(&harness, noon()).await, 40);

@@ -1,8 +1,9 @@
 use domain::idempotency::IdempotencyKey;
 use domain::testing::{noon, text};
+use scheduling::{CreatePost, Created, SchedulingError};
+use storage::{IdempotentRequest, PostWrite, PostWritten, StorageError};
 
-use super::*;
-use crate::testing::PublishingHarness;
+use publishing::testing::PublishingHarness;
 
 fn request(harness: &PublishingHarness) -> (IdempotentRequest, CreatePost) {
     let key = IdempotentRequest {
@@ -19,11 +20,11 @@ async fn repeated_request_returns_the_same_post() {
     let harness = PublishingHarness::new().await;
     let (_, request) = request(&harness);
 
-    let Created::New(first) = harness.publishing.create_post(harness.user.user_id, request.clone()).await.unwrap()
+    let Created::New(first) = harness.scheduling.create_post(harness.user.user_id, request.clone()).await.unwrap()
     else {
         panic!("no post")
     };
-    let again = harness.publishing.create_post(harness.user.user_id, request).await.unwrap();
+    let again = harness.scheduling.create_post(harness.user.user_id, request).await.unwrap();
 
     assert!(matches!(again, Created::Replayed(post) if post.post_id == first.post_id));
 }
@@ -38,7 +39,7 @@ async fn unreadable_stored_response_is_an_internal_error() {
     let write = PostWrite { before: Some(&post), after: Some(&post), kept: stored_response, ..PostWrite::default() };
     assert_eq!(harness.store.write_post(&write, noon()).await.unwrap(), PostWritten::Done);
 
-    let created = harness.publishing.create_post(harness.user.user_id, request).await;
+    let created = harness.scheduling.create_post(harness.user.user_id, request).await;
 
-    assert!(matches!(created, Err(PublishingError::Storage(StorageError::Answer(_)))), "{created:?}");
+    assert!(matches!(created, Err(SchedulingError::Storage(StorageError::Answer(_)))), "{created:?}");
 }

@@ -4,9 +4,9 @@ use domain::budget::MilliDollars;
 use domain::post::{Accounts, Post, changes};
 use storage::StorageError;
 
-use crate::Publishing;
+use crate::Scheduling;
 
-impl Publishing {
+impl Scheduling {
     /// A text for the user if the post would exceed a budget, else `None`. The conditional write
     /// that follows decides.
     pub(crate) async fn check_budget(
@@ -33,6 +33,3 @@ impl Publishing {
         Ok(None)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -3,9 +3,9 @@
 use domain::post::{Accounts, NewTarget, Target, TargetStatus};
 use domain::validation_errors::ValidationErrors;
 
-use crate::Publishing;
+use crate::Scheduling;
 
-impl Publishing {
+impl Scheduling {
     /// Adds the errors of the options of new targets. Names are checked always, values once the
     /// post is scheduled.
     pub(crate) fn check_options(
@@ -18,9 +18,9 @@ impl Publishing {
         let known = named.iter().filter_map(|it| Some((it, accounts.get(&it.connection_id)?)));
         for (target, account) in known {
             let (field, platform) = (options_field(target.index), &account.provider);
-            self.vocabulary.check_names(platform, target.options.names(), &field, errors);
+            self.rules.vocabulary.check_names(platform, target.options.names(), &field, errors);
             if is_scheduled {
-                self.vocabulary.check_values(platform, &target.options.said, &field, errors);
+                self.rules.vocabulary.check_values(platform, &target.options.said, &field, errors);
             }
         }
     }
@@ -30,8 +30,8 @@ impl Publishing {
         let unpublished = targets.iter().enumerate().filter(|(_, it)| it.status != TargetStatus::Published);
         for (index, target) in unpublished {
             let (field, names) = (options_field(index), target.options.iter().map(|(name, _)| name));
-            self.vocabulary.check_names(&target.provider, names, &field, errors);
-            self.vocabulary.check_values(&target.provider, &target.options, &field, errors);
+            self.rules.vocabulary.check_names(&target.provider, names, &field, errors);
+            self.rules.vocabulary.check_values(&target.provider, &target.options, &field, errors);
         }
     }
 }

@@ -2,22 +2,48 @@
 //! accounts, and the events. The sweep repeats a roll-up that was cut off; repeating it changes
 //! nothing.
 
+use std::sync::Arc;
+
+use cloud::events::EventBus;
+use domain::clock::Clock;
 use domain::delivery::Delivery;
 use domain::event::Event;
 use domain::id::{PostId, UserId};
 use domain::post::{Post, TargetStatus};
-use storage::{DeliveryWrite, PostWrite, PostWritten, WriteRetries};
+use storage::{DeliveryWrite, PostWrite, PostWritten, Store, WriteRetries};
+use tokio::sync::Semaphore;
 
-use crate::{Publishing, PublishingError};
+use crate::SchedulingError;
+use crate::uploads::note_published;
 
 /// How often a roll-up that conflicts with other writes of the post is tried before it is left to
 /// the sweep.
 const MAX_ATTEMPTS: u32 = 8;
 
-impl Publishing {
-    pub async fn roll_up(&self, user: UserId, post: PostId) -> Result<(), PublishingError> {
+/// How many roll-ups run at the same time in a process.
+///
+/// A roll-up is not urgent. When a post changes its status, the item with the counts of its user is
+/// written too: many roll-ups at once would conflict there, be retried, and delay the publish calls
+/// of the same second.
+const AT_ONCE: usize = 4;
+
+/// The roll-ups of a process.
+#[derive(Clone)]
+pub struct RollUps {
+    store: Store,
+    events: Arc<dyn EventBus>,
+    clock: Clock,
+    running: Arc<Semaphore>,
+}
+
+impl RollUps {
+    pub fn new(store: Store, events: Arc<dyn EventBus>, clock: Clock) -> Self {
+        Self { store, events, clock, running: Arc::new(Semaphore::new(AT_ONCE)) }
+    }
+
+    pub async fn roll_up(&self, user: UserId, post: PostId) -> Result<(), SchedulingError> {
         // An error would mean that the semaphore is closed, which never happens.
-        let _permit = self.roll_ups.0.acquire().await;
+        let _permit = self.running.acquire().await;
         let mut retries = WriteRetries::without_waits(MAX_ATTEMPTS);
         loop {
             // The deliveries are read last: a worker that changes one afterwards rolls the post up
@@ -38,7 +64,7 @@ impl Publishing {
             }
             // Before the write too, because a published post stays published.
             if before.status != after.status {
-                self.note_published(&after).await?;
+                note_published(&self.store, &after).await?;
             }
             let write =
                 PostWrite { before: Some(&before), after: Some(&after), deliveries: ended, kept: None, event: None };
@@ -46,7 +72,7 @@ impl Publishing {
                 PostWritten::Done => return Ok(()),
                 conflict => tracing::info!(?conflict, post_id = %post, "roll-up conflicted with another change"),
             }
-            retries.next_attempt().await.map_err(|_| PublishingError::Contended)?;
+            retries.next_attempt().await.map_err(|_| SchedulingError::Contended)?;
         }
     }
 }
@@ -75,6 +101,3 @@ fn roll_up_events(before: &Post, after: &Post) -> Vec<Event> {
     }
     events
 }
-
-#[cfg(test)]
-mod tests;

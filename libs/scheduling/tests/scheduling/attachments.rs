@@ -3,14 +3,15 @@
 use cloud::testing::TestBucket;
 use domain::clock::Clock;
 use domain::id::Ids;
-use domain::media::MimeType;
+use domain::media::{Facts, MimeType};
+use domain::post::MediaReference;
 use domain::random::Random;
 use domain::testing::{noon, text};
-use storage::{AddMediaOutcome, Room};
+use domain::validation_errors::ValidationErrors;
+use storage::{AddMediaOutcome, Medium, Room};
 
-use super::*;
-use crate::testing::PublishingHarness;
-use crate::{CreatePost, Created, NotCreated};
+use publishing::testing::PublishingHarness;
+use scheduling::{CreatePost, Created, NotCreated};
 
 /// A verified file that no post uses.
 async fn an_upload(harness: &PublishingHarness) -> Medium {
@@ -43,12 +44,12 @@ async fn only_a_created_post_reserves_its_file() {
     let harness = PublishingHarness::new().await;
     let medium = an_upload(&harness).await;
 
-    let refused = harness.publishing.create_post(harness.user.user_id, a_request(None, &medium)).await.unwrap();
+    let refused = harness.scheduling.create_post(harness.user.user_id, a_request(None, &medium)).await.unwrap();
     assert!(matches!(refused, Created::Refused(NotCreated::Invalid(_))));
     assert!(!is_kept(&harness, &medium).await);
 
     let created =
-        harness.publishing.create_post(harness.user.user_id, a_request(Some("Words"), &medium)).await.unwrap();
+        harness.scheduling.create_post(harness.user.user_id, a_request(Some("Words"), &medium)).await.unwrap();
     assert!(matches!(created, Created::New(_)));
     assert!(is_kept(&harness, &medium).await);
 }
@@ -59,7 +60,7 @@ async fn file_of_another_user_is_unknown() {
     let medium = an_upload(&other).await;
 
     let refused =
-        harness.publishing.create_post(harness.user.user_id, a_request(Some("Words"), &medium)).await.unwrap();
+        harness.scheduling.create_post(harness.user.user_id, a_request(Some("Words"), &medium)).await.unwrap();
 
     let Created::Refused(NotCreated::Invalid(errors)) = refused else { panic!("{refused:?}") };
     assert_eq!(errors.iter().map(|it| it.0).collect::<Vec<_>>(), ["media.0"]);
@@ -68,7 +69,7 @@ async fn file_of_another_user_is_unknown() {
 /// A rig whose files are in a bucket.
 async fn harness_with(s3: &TestBucket) -> PublishingHarness {
     let mut harness = PublishingHarness::new().await;
-    harness.publishing.bucket = s3.bucket.clone();
+    harness.scheduling.bucket = s3.bucket.clone();
     harness
 }
 
@@ -81,7 +82,7 @@ async fn uploaded(harness: &PublishingHarness, mime_type: MimeType, content: &'s
         AddMediaOutcome::Added
     );
     let pieces = futures::stream::iter([Ok::<_, std::convert::Infallible>(content.into())]);
-    harness.publishing.bucket.put(&medium.path().to_string(), mime_type.as_str(), pieces).await.unwrap();
+    harness.scheduling.bucket.put(&medium.path().to_string(), mime_type.as_str(), pieces).await.unwrap();
     medium
 }
 
@@ -92,15 +93,15 @@ async fn facts_of_a_file_are_read_once_and_stored() {
     let gif = uploaded(&harness, MimeType::Gif, b"GIF89a\x20\0\x14\0\x80\0\0").await;
     let path = gif.path();
 
-    let created = harness.publishing.create_post(harness.user.user_id, a_request(Some("Words"), &gif)).await.unwrap();
+    let created = harness.scheduling.create_post(harness.user.user_id, a_request(Some("Words"), &gif)).await.unwrap();
 
     let Created::New(post) = created else { panic!("{created:?}") };
     let pixels = domain::media::Pixels::new(32, 20);
     assert_eq!(post.media[0].facts.unwrap().pixels, pixels);
     let stored = harness.store.media(harness.user.user_id, &[gif.media_id]).await.unwrap().pop().unwrap();
     assert_eq!(stored.facts.unwrap().pixels, pixels);
-    harness.publishing.bucket.delete(&path.to_string()).await.unwrap();
-    let again = harness.publishing.create_post(harness.user.user_id, a_request(Some("Again"), &gif)).await.unwrap();
+    harness.scheduling.bucket.delete(&path.to_string()).await.unwrap();
+    let again = harness.scheduling.create_post(harness.user.user_id, a_request(Some("Again"), &gif)).await.unwrap();
     assert!(matches!(again, Created::New(_)), "it is not looked at again");
 }
 
@@ -111,7 +112,7 @@ async fn file_without_stored_facts_is_read_again() {
     let gif = uploaded(&harness, MimeType::Gif, b"GIF89a\x20\0\x14\0\x80\0\0").await;
     let _ = harness.store.mark_media_verified(&gif, 13).await.unwrap();
 
-    let created = harness.publishing.create_post(harness.user.user_id, a_request(Some("Words"), &gif)).await.unwrap();
+    let created = harness.scheduling.create_post(harness.user.user_id, a_request(Some("Words"), &gif)).await.unwrap();
 
     let Created::New(post) = created else { panic!("{created:?}") };
     assert_eq!(post.media[0].facts.unwrap().pixels, domain::media::Pixels::new(32, 20));
@@ -128,7 +129,7 @@ async fn unusable_file_is_an_error_at_every_field() {
     request.targets =
         vec![domain::post::NewTarget { media: Some(vec![own]), ..domain::post::NewTarget::new(0, account) }];
 
-    let refused = harness.publishing.create_post(harness.user.user_id, request).await.unwrap();
+    let refused = harness.scheduling.create_post(harness.user.user_id, request).await.unwrap();
 
     let Created::Refused(NotCreated::Invalid(errors)) = refused else { panic!("{refused:?}") };
     assert_eq!(errors.iter().map(|it| it.0).collect::<Vec<_>>(), ["media.0", "platforms.0.media.0"]);

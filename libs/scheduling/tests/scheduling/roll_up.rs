@@ -5,7 +5,7 @@ use cloud::queue::DeliveryMessage;
 use domain::post::PostStatus;
 use domain::testing::noon;
 
-use crate::testing::{FakePlatform, PublishFault, PublishingHarness, later};
+use publishing::testing::{FakePlatform, PublishFault, PublishingHarness, later};
 
 #[tokio::test]
 async fn repeated_roll_up_changes_nothing() {
@@ -16,7 +16,7 @@ async fn repeated_roll_up_changes_nothing() {
     harness.clock.skip_to(later(60));
 
     for _ in 0..3 {
-        harness.publishing.roll_up(post.user_id, post.post_id).await.unwrap();
+        harness.publishing.roll_ups.roll_up(post.user_id, post.post_id).await.unwrap();
     }
 
     assert_eq!(harness.post(&post).await, before);
@@ -102,9 +102,9 @@ async fn refused_event_is_emitted_again_with_the_same_id() {
 #[tokio::test]
 async fn missing_post_has_nothing_to_roll_up() {
     let harness = PublishingHarness::new().await;
-    let nothing = harness.publishing.ids.fresh();
+    let nothing = harness.scheduling.ids.fresh();
 
-    harness.publishing.roll_up(harness.user.user_id, nothing).await.unwrap();
+    harness.publishing.roll_ups.roll_up(harness.user.user_id, nothing).await.unwrap();
 
     assert_eq!(harness.counts().await.count(None), 0);
 }

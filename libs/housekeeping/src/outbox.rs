@@ -4,32 +4,36 @@
 //! webhooks does when the event has arrived there from the bus, and the tick for what it puts
 //! itself. So an event that was not put, or did not arrive, stays until the tick puts it.
 
+use std::sync::Arc;
+
 use cloud::events::EventBus;
+use domain::clock::Clock;
 use domain::event::Event;
 use storage::Store;
 
-use crate::{Publishing, PublishingError};
+use crate::HousekeepingError;
 
 /// The most events of one shard that one tick takes; the next tick continues.
 const AT_ONCE: i32 = 200;
 
-/// Puts an event of the outbox on the bus. A failure is logged, and the tick repeats it.
-pub async fn publish_event(events: &dyn EventBus, event: &Event) {
-    if let Err(error) = events.put_from_outbox(event).await {
-        tracing::warn!(%error, "event could not be published and was left to the tick");
-    }
-}
-
 /// The event goes first: after a crash it is put again, and never lost.
-async fn publish_and_remove(store: &Store, events: &dyn EventBus, event: &Event) -> Result<(), PublishingError> {
+async fn publish_and_remove(store: &Store, events: &dyn EventBus, event: &Event) -> Result<(), HousekeepingError> {
     events.put(std::slice::from_ref(event)).await?;
     Ok(store.remove_from_outbox(event).await?)
 }
 
-impl Publishing {
+/// Publishes what stayed in the outbox.
+#[derive(Clone)]
+pub struct Outbox {
+    pub store: Store,
+    pub events: Arc<dyn EventBus>,
+    pub clock: Clock,
+}
+
+impl Outbox {
     /// Puts the events on the bus that their writers left behind. An event that fails delays the
     /// others for at most one tick. Returns the last error, after all shards were processed.
-    pub async fn empty_outbox(&self) -> Result<(), PublishingError> {
+    pub async fn sweep(&self) -> Result<(), HousekeepingError> {
         let mut failed = None;
         for shard in 0..self.store.due_shards() {
             if let Err(error) = self.empty_shard(shard, &mut failed).await {
@@ -40,7 +44,11 @@ impl Publishing {
     }
 
     /// Publishes the events of one shard until the bus refuses one. An unreadable event is skipped.
-    async fn empty_shard(&self, shard: u32, last_error: &mut Option<PublishingError>) -> Result<(), PublishingError> {
+    async fn empty_shard(
+        &self,
+        shard: u32,
+        last_error: &mut Option<HousekeepingError>,
+    ) -> Result<(), HousekeepingError> {
         for event in self.store.due_outbox_events(shard, self.clock.now(), AT_ONCE).await? {
             match event {
                 Ok(event) => publish_and_remove(&self.store, self.events.as_ref(), &event).await?,
@@ -61,7 +69,8 @@ mod tests {
     use chrono::TimeDelta;
     use domain::testing::noon;
 
-    use crate::testing::PublishingHarness;
+    use crate::testing::outbox;
+    use publishing::testing::PublishingHarness;
 
     #[tokio::test]
     async fn unpublished_event_is_published_by_the_tick() {
@@ -72,8 +81,8 @@ mod tests {
 
         harness.events.down.store(false, Ordering::SeqCst);
         harness.clock.advance(TimeDelta::minutes(1));
-        harness.publishing.empty_outbox().await.unwrap();
-        harness.publishing.empty_outbox().await.unwrap();
+        outbox(&harness).sweep().await.unwrap();
+        outbox(&harness).sweep().await.unwrap();
 
         assert_eq!(harness.events.types(), ["post.scheduled"], "once");
     }
@@ -85,8 +94,8 @@ mod tests {
         assert_eq!(harness.events.types(), ["post.scheduled"]);
 
         harness.clock.advance(TimeDelta::minutes(1));
-        harness.publishing.empty_outbox().await.unwrap();
-        harness.publishing.empty_outbox().await.unwrap();
+        outbox(&harness).sweep().await.unwrap();
+        outbox(&harness).sweep().await.unwrap();
 
         assert_eq!(harness.events.types(), ["post.scheduled", "post.scheduled"]);
     }
@@ -105,7 +114,7 @@ mod tests {
         harness.events.down.store(false, Ordering::SeqCst);
         harness.clock.advance(TimeDelta::minutes(1));
 
-        assert!(harness.publishing.empty_outbox().await.is_err(), "it is said");
+        assert!(outbox(&harness).sweep().await.is_err(), "it is said");
         assert_eq!(harness.events.types().len(), 20);
     }
 }

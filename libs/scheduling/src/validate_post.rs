@@ -8,7 +8,7 @@ use domain::rules::{PostRule, Rule};
 
 use crate::attachments::ids;
 use crate::create_post::{CreatePost, NotCreated, PostDecision};
-use crate::{Publishing, PublishingError};
+use crate::{Scheduling, SchedulingError};
 
 #[derive(Debug)]
 pub enum PostValidated {
@@ -27,9 +27,9 @@ pub struct Warning {
     pub message: String,
 }
 
-impl Publishing {
+impl Scheduling {
     /// The result if this request were scheduled; without a time, for now.
-    pub async fn validate_post(&self, user: UserId, request: CreatePost) -> Result<PostValidated, PublishingError> {
+    pub async fn validate_post(&self, user: UserId, request: CreatePost) -> Result<PostValidated, SchedulingError> {
         let now = self.clock.now();
         let request = CreatePost { scheduled_at: request.scheduled_at.or(Some(now)), key: None, ..request };
         let connections: BTreeSet<_> = request.targets.iter().map(|it| it.connection_id).collect();

@@ -1,0 +1,58 @@
+//! What a deployment runs by schedules.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use housekeeping::{Housekeeping, Outbox};
+use platforms::{Platform, Registry};
+use publishing::{CredentialService, Planner};
+
+use crate::pictures;
+
+/// Interval of the sweep. A deployment uses one minute, because each run is billed.
+const TICK: Duration = Duration::from_secs(5);
+
+/// Interval of upkeep.
+const UPKEEP: Duration = Duration::from_mins(1);
+
+pub(crate) struct Timers {
+    pub(crate) planner: Planner,
+    pub(crate) outbox: Outbox,
+    pub(crate) housekeeping: Housekeeping,
+    pub(crate) credentials: CredentialService,
+    /// The platforms whose credentials are refreshed.
+    pub(crate) renewable: Registry<dyn Platform>,
+}
+
+impl Timers {
+    /// `files` is the folder of the bucket.
+    pub(crate) fn start(self, files: PathBuf) {
+        let Self { planner, outbox, housekeeping, credentials, renewable } = self;
+        tokio::spawn(async move {
+            // The queue of an earlier process is lost, so its deliveries are planned again.
+            if let Err(error) = planner.plan_anew().await {
+                tracing::error!(%error, "deliveries of an earlier process could not be planned again");
+            }
+            let mut ticks = tokio::time::interval(TICK);
+            loop {
+                ticks.tick().await;
+                if let Err(error) = publisher::tick(&planner, &outbox).await {
+                    tracing::error!(%error, "the publisher's tick failed");
+                }
+            }
+        });
+        tokio::spawn(async move {
+            let mut rounds = tokio::time::interval(UPKEEP);
+            loop {
+                rounds.tick().await;
+                if let Err(error) = upkeep::round(&housekeeping, &credentials, &renewable).await {
+                    tracing::error!(%error, "upkeep failed");
+                }
+                // In a deployment, a rule of the bucket does this.
+                if let Err(error) = pictures::remove_old(&files, housekeeping.clock.now().into()) {
+                    tracing::error!(%error, "old derived files could not be removed");
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,110 @@
+//! Creates, checks, changes and deletes posts, each written together with its deliveries in one
+//! transaction, and rolls the deliveries up into the post. `libs/publishing` makes the deliveries. See
+//! `docs/publishing.md`.
+//!
+//! A change and a delivery of the same post are decided by conditions of the writes: after the
+//! response to a change, the old version is never published.
+
+mod attachments;
+mod budget;
+mod change_post;
+mod config;
+mod create_post;
+mod deliveries;
+mod error;
+mod options;
+mod roll_up;
+mod uploads;
+mod validate_post;
+
+use std::sync::Arc;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use cloud::bucket::Bucket;
+use cloud::events::{EventBus, publish_event};
+use cloud::queue::Queue;
+use domain::backoff::Backoff;
+use domain::budget::Budgets;
+use domain::clock::Clock;
+use domain::event::Event;
+use domain::id::Ids;
+use domain::media::MediaLimits;
+use domain::options::PlatformOptions;
+use domain::plan::Plans;
+use domain::random::Random;
+use platforms::LeadTimesByPlatform;
+use storage::{PostWrite, PostWritten, StorageError, Store};
+
+pub use change_post::{ChangePost, Changed};
+pub use create_post::{CreatePost, Created, NotCreated};
+pub use deliveries::queue_imminent;
+pub use error::SchedulingError;
+pub use roll_up::RollUps;
+pub use validate_post::{PostValidated, Warning};
+
+/// How long a client's write is retried when other requests write the same post or the same counts.
+/// The functions that clients call time out after 29 seconds.
+const WRITE_RETRY_WINDOW: TimeDelta = TimeDelta::seconds(12);
+
+/// The services that the operations on posts need.
+#[derive(Clone)]
+pub struct Scheduling {
+    pub store: Store,
+    /// The media files.
+    pub bucket: Bucket,
+    /// Brings deliveries to the workers.
+    pub queue: Arc<dyn Queue>,
+    pub events: Arc<dyn EventBus>,
+    pub clock: Clock,
+    pub random: Random,
+    pub ids: Ids,
+    pub roll_ups: RollUps,
+    pub rules: PostRules,
+}
+
+/// What decides whether and when a post can be published.
+#[derive(Clone, Debug, Default)]
+pub struct PostRules {
+    /// How long each platform prepares.
+    pub leads: LeadTimesByPlatform,
+    /// The options of each platform.
+    pub vocabulary: PlatformOptions,
+    /// The size limits of media files.
+    pub media_limits: MediaLimits,
+    pub plans: Plans,
+    /// What the posts of a user may cost.
+    pub budgets: Budgets,
+}
+
+impl Scheduling {
+    /// The retries of a client's write.
+    fn write_retries(&self) -> Backoff {
+        Backoff::until(self.clock.now() + WRITE_RETRY_WINDOW, self.random.clone())
+    }
+
+    /// Waits for the next try of a write that conflicted; an error if it would be too late.
+    async fn await_next_try(&self, retries: &mut Backoff) -> Result<(), SchedulingError> {
+        let at = retries.next(self.clock.now()).ok_or(SchedulingError::Contended)?;
+        cloud::timer::sleep_until(&self.clock, at).await;
+        Ok(())
+    }
+
+    /// Writes a post. `None` if other writers conflicted every time.
+    async fn try_write_post(
+        &self,
+        write: &PostWrite<'_>,
+        now: DateTime<Utc>,
+    ) -> Result<Option<PostWritten>, StorageError> {
+        match self.store.write_post(write, now).await {
+            Err(StorageError::Contended) => Ok(None),
+            written => written.map(Some),
+        }
+    }
+
+    /// Puts an event on the bus that was written with the change it describes.
+    async fn publish_event(&self, event: Option<Event>) {
+        if let Some(event) = event {
+            publish_event(self.events.as_ref(), &event).await;
+        }
+    }
+}
