@@ -9,13 +9,14 @@ use domain::id::{ConnectionId, UserId};
 use domain::idempotency::IdempotencyKey;
 use domain::media::{AltText, MediaPath};
 use domain::options::{MAX_OPTIONS, OptionValue, RequestedOptions};
-use domain::post::{Authority, IfMatch, MAX_ENTRIES, MAX_FILES, MAX_MEDIA, MAX_TARGETS, MediaReference, NewTarget};
+use domain::post::{
+    Authority, Changes, IfMatch, MAX_ENTRIES, MAX_FILES, MAX_MEDIA, MAX_TARGETS, MediaReference, NewPost, NewTarget,
+};
 use domain::schedule::parse_schedule;
 use domain::text::PostText;
 use domain::token;
 use domain::validation_errors::ValidationErrors;
 use http::HeaderMap;
-use publishing::{ChangePost, CreatePost};
 use serde_json::Value;
 use storage::IdempotentRequest;
 
@@ -30,7 +31,7 @@ const MAX_OPTION_CHARS: usize = 10_000;
 const MAX_OPTION_ENTRIES: usize = 100;
 
 /// A new post, with all errors.
-pub(crate) fn new_post(mut fields: Fields, authority: Authority, now: DateTime<Utc>) -> CreatePost {
+pub(crate) fn new_post(mut fields: Fields, authority: Authority, now: DateTime<Utc>) -> NewPost {
     let text = match content(&mut fields) {
         FieldValue::Absent | FieldValue::Null => {
             fields.add("content", "is required");
@@ -41,14 +42,14 @@ pub(crate) fn new_post(mut fields: Fields, authority: Authority, now: DateTime<U
     let mut targets = platforms(&mut fields).unwrap_or_default();
     let media = media(&mut fields).value().unwrap_or_default();
     check_file_limits(&mut fields, &media, &mut targets);
-    CreatePost {
-        text,
+    NewPost {
+        // Never written: a request without a text has an error, so no post is created.
+        text: text.unwrap_or_else(PostText::missing),
         targets,
         scheduled_at: scheduled_at(&mut fields, now).value(),
         media,
-        faults: std::mem::take(fields.faults()),
-        key: None,
         authority,
+        faults: std::mem::take(fields.faults()),
     }
 }
 
@@ -58,7 +59,7 @@ pub(crate) fn changes(
     authority: Authority,
     if_match: Option<IfMatch>,
     now: DateTime<Utc>,
-) -> ChangePost {
+) -> Changes {
     let text = match content(&mut fields) {
         FieldValue::Null => {
             fields.add("content", "may not be null; leave it out to keep the text");
@@ -80,7 +81,7 @@ pub(crate) fn changes(
     let (request_media, request_targets) =
         (media.as_deref().unwrap_or_default(), targets.as_deref_mut().unwrap_or_default());
     check_file_limits(&mut fields, request_media, request_targets);
-    ChangePost { text, targets, scheduled_at, media, faults: std::mem::take(fields.faults()), authority, if_match }
+    Changes { text, targets, scheduled_at, media, authority, if_match, faults: std::mem::take(fields.faults()) }
 }
 
 pub(crate) fn parse_idempotency_key(

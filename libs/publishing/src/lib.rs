@@ -54,9 +54,9 @@ use tokio::sync::Semaphore;
 
 use crate::waiting::sleep_until;
 
-pub use change_post::{ChangePost, Changed};
+pub use change_post::Changed;
 pub use concurrency_limiter::{ConcurrencyLimiter, ConcurrencyLimits, HeldPermits, Permit};
-pub use create_post::{CreatePost, Created, NotCreated};
+pub use create_post::{Created, NotCreated};
 pub use credentials::{CallCredentials, CredentialService, OpenCredentials, StoredCredentials};
 pub use deliver::BEGIN_WITHIN;
 pub use erase_user::Erased;

@@ -23,7 +23,7 @@ use domain::listing::Counts;
 use domain::media::MediaLimits;
 use domain::options::PlatformOptions;
 use domain::plan::Plans;
-use domain::post::{NewTarget, Post};
+use domain::post::{Changes, NewPost, NewTarget, Post};
 use domain::random::Random;
 use domain::testing::{a_connection, a_user, noon, text};
 use domain::user::User;
@@ -33,7 +33,7 @@ use storage::testing::{connect, join, store};
 use storage::{Connected, ConnectionRecord, CredentialsRecord, DueEntry, Store, WriteOutcome, grant_context};
 
 pub(crate) use self::fake_platform::{FakePlatform, PublishFault, RefreshFault, Registered, SETTLES, a_public_post};
-use crate::{ChangePost, Changed, ConcurrencyLimits, CreatePost, Created, HeldPermits, Publishing, RollUpLimiter};
+use crate::{Changed, ConcurrencyLimits, Created, HeldPermits, Publishing, RollUpLimiter};
 
 /// This many seconds after noon.
 pub(crate) fn later(seconds: i64) -> DateTime<Utc> {
@@ -241,29 +241,28 @@ impl PublishingHarness {
     /// Schedules a post to every account.
     pub(crate) async fn schedule(&self, content: &str, at: DateTime<Utc>) -> Post {
         let target = |(index, it): (usize, &Connection)| NewTarget::new(index, it.connection_id);
-        let request = CreatePost {
-            text: Some(text(content)),
+        let request = NewPost {
             targets: self.accounts.iter().enumerate().map(target).collect(),
             scheduled_at: Some(at),
-            ..CreatePost::default()
+            ..NewPost::new(text(content))
         };
-        match self.publishing.create_post(self.user.user_id, request).await.unwrap() {
+        match self.publishing.create_post(self.user.user_id, request, None).await.unwrap() {
             Created::New(post) => *post,
             other => panic!("{other:?}"),
         }
     }
 
-    pub(crate) async fn change(&self, post: &Post, change: ChangePost) -> Changed {
+    pub(crate) async fn change(&self, post: &Post, change: Changes) -> Changed {
         let post = self.post(post).await;
         self.publishing.change_post(post, change).await.unwrap()
     }
 
     pub(crate) async fn rewrite(&self, post: &Post, content: &str) -> Changed {
-        self.change(post, ChangePost { text: Some(text(content)), ..ChangePost::default() }).await
+        self.change(post, Changes { text: Some(text(content)), ..Changes::default() }).await
     }
 
     pub(crate) async fn reschedule(&self, post: &Post, at: Option<DateTime<Utc>>) -> Changed {
-        self.change(post, ChangePost { scheduled_at: Some(at), ..ChangePost::default() }).await
+        self.change(post, Changes { scheduled_at: Some(at), ..Changes::default() }).await
     }
 
     /// The current state of a post.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
-use super::Authority;
+use super::{Authority, IfMatch};
 use crate::connection::Connection;
 use crate::id::ConnectionId;
 use crate::media::{AltText, Attachment, MediaPath};
@@ -86,6 +86,25 @@ pub struct NewPost {
     pub faults: ValidationErrors,
 }
 
+impl NewPost {
+    /// A draft without targets and files.
+    pub fn new(text: PostText) -> Self {
+        Self {
+            text,
+            targets: Vec::new(),
+            scheduled_at: None,
+            media: Vec::new(),
+            authority: Authority::default(),
+            faults: ValidationErrors::new(),
+        }
+    }
+
+    /// The files of the post and of its targets; may contain a file several times.
+    pub fn files(&self) -> Vec<MediaReference> {
+        self.media.iter().chain(self.targets.iter().filter_map(|it| it.media.as_ref()).flatten()).cloned().collect()
+    }
+}
+
 /// A request for changes of a post. `None` leaves a field unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
@@ -97,6 +116,8 @@ pub struct Changes {
     /// Replaces all files.
     pub media: Option<Vec<MediaReference>>,
     pub authority: Authority,
+    /// The revision that the request is for; `None` means any.
+    pub if_match: Option<IfMatch>,
     /// Errors found while the request was parsed. If there are any, nothing is changed.
     pub faults: ValidationErrors,
 }
