@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use contract::{PageMeta, PostList};
 use domain::listing::{Direction, Listing, SortField};
-use domain::post::PostStatus;
+use domain::post::{Filter, PostStatus};
 
 use crate::App;
 use crate::response::view;
@@ -64,7 +64,7 @@ fn listing(mut fields: Fields) -> ApiResult<Listing> {
     let sort = [("created_at", SortField::CreatedAt), ("scheduled_at", SortField::ScheduledAt)];
     let direction = [("asc", Direction::Asc), ("desc", Direction::Desc)];
     let listing = Listing {
-        status,
+        filter: Filter { status },
         sort: parse_choice(&mut fields, "sort", &sort).unwrap_or(SortField::CreatedAt),
         direction: parse_choice(&mut fields, "direction", &direction).unwrap_or(Direction::Desc),
         page: number(&mut fields, "page", Listing::MAX_PAGE).unwrap_or(1),
@@ -107,7 +107,7 @@ mod tests {
         let listing = parsed("status=&per_page=null").unwrap();
         assert_eq!((listing.page, listing.per_page), (1, 15));
         assert_eq!((listing.sort, listing.direction), (SortField::CreatedAt, Direction::Desc));
-        assert_eq!(listing.status, None);
+        assert_eq!(listing.filter, Filter::default());
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! A post and its targets, one for each account that it is published to; and the requests for a new
-//! post and for changes of one.
+//! post, for changes of one, and for a list.
 //!
 //! This file lists the fields of a post. A field that needs no decision is carried here from a
 //! request into the post; `change.rs` decides on the others.
@@ -111,6 +111,12 @@ pub struct Changes {
     pub faults: ValidationErrors,
 }
 
+/// Which posts a list has. `None` means all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    pub status: Option<PostStatus>,
+}
+
 impl NewPost {
     /// A draft without targets and files.
     pub fn new(text: PostText) -> Self {
@@ -153,6 +159,21 @@ impl Changes {
     /// The next revision of the post, with the changes that need no decision.
     fn next_revision(&self, post: &Post, now: DateTime<Utc>) -> Post {
         Post { revision: post.revision + 1, written_by: self.authority, updated_at: now, ..post.clone() }
+    }
+}
+
+impl Filter {
+    pub fn by_status(status: Option<PostStatus>) -> Self {
+        Self { status }
+    }
+
+    pub fn fits(&self, post: &Post) -> bool {
+        self.status.is_none_or(|it| it == post.status)
+    }
+
+    /// Whether it filters by status alone, so that the counts by status tell how many posts fit.
+    pub fn is_counted(&self) -> bool {
+        *self == Self::by_status(self.status)
     }
 }
 

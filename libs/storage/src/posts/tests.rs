@@ -3,6 +3,7 @@ mod interleaving;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use chrono::TimeDelta;
+use domain::post::Filter;
 use domain::testing::{a_connection, a_new_post, a_user, ids, noon};
 
 use super::*;
@@ -16,7 +17,8 @@ async fn write(store: &Store, before: Option<&Post>, after: Option<&Post>) {
 
 /// The expected page, according to the API contract.
 fn model(posts: &[Post], listing: &Listing) -> (Vec<PostId>, u64) {
-    let mut posts: Vec<_> = posts.iter().filter(|it| listing.status.is_none_or(|status| it.status == status)).collect();
+    let mut posts: Vec<_> =
+        posts.iter().filter(|it| listing.filter.status.is_none_or(|status| it.status == status)).collect();
     posts.sort_by(|one, other| {
         let order = match listing.sort {
             SortField::CreatedAt => one.post_id.cmp(&other.post_id),
@@ -73,7 +75,8 @@ async fn every_page_matches_the_contract() {
             (SortField::ScheduledAt, Direction::Asc, 15),
             (SortField::ScheduledAt, Direction::Desc, 100),
         ] {
-            let mut listing = Listing { status, sort, direction, page: 1, per_page };
+            let filter = Filter::by_status(status);
+            let mut listing = Listing { filter, sort, direction, page: 1, per_page };
             let last = listing.last_page(model(&posts, &listing).1);
             for page in (1..=last + 1).chain([Listing::MAX_PAGE]) {
                 listing.page = page;
@@ -103,8 +106,8 @@ async fn post_reads_back_for_its_own_user_only() {
 #[tokio::test]
 async fn user_without_posts_has_an_empty_first_page() {
     let (store, user) = (store().await, a_user());
-    let listing =
-        Listing { status: None, sort: SortField::ScheduledAt, direction: Direction::Desc, page: 1, per_page: 15 };
+    let (filter, sort, direction) = (Filter::default(), SortField::ScheduledAt, Direction::Desc);
+    let listing = Listing { filter, sort, direction, page: 1, per_page: 15 };
 
     let page = store.posts(user.user_id, &listing).await.unwrap();
 
@@ -138,7 +141,7 @@ async fn post_context_has_only_resources_of_the_user() {
 /// Asserts that a page is consistent with itself.
 fn assert_consistent(page: &Page, listing: &Listing) {
     let shown = page.posts.len() as u64;
-    assert!(page.posts.iter().all(|it| listing.fits(it)), "{listing:?}: {page:?}");
+    assert!(page.posts.iter().all(|it| listing.filter.fits(it)), "{listing:?}: {page:?}");
     assert!(page.posts.is_sorted_by(|one, other| listing.order(one, other).is_lt()), "{listing:?}");
     let expected = page.total.saturating_sub(listing.offset()).min(listing.per_page);
     assert_eq!(shown, expected, "{listing:?} with a total of {}", page.total);
@@ -185,7 +188,7 @@ async fn page_is_consistent_during_concurrent_writes() {
         async move {
             for round in 0..120_u64 {
                 let listing = Listing {
-                    status,
+                    filter: Filter::by_status(status),
                     sort: [SortField::CreatedAt, SortField::ScheduledAt][usize::try_from(round % 2).unwrap()],
                     direction: [Direction::Asc, Direction::Desc][usize::try_from(round / 2 % 2).unwrap()],
                     page: 1 + round % 3,
