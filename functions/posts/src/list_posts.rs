@@ -5,7 +5,7 @@ use api::scope_guard::PostsRead;
 use api::{ApiResult, Caller, FieldValue, Fields, Params};
 use axum::Json;
 use axum::extract::State;
-use contract::{PageMeta, PostList};
+use contract::{ListPosts, PageMeta, PostList};
 use domain::listing::{Direction, Listing, SortField};
 use domain::post::{Filter, PostStatus};
 
@@ -24,13 +24,7 @@ pub(crate) const DEFAULT_PER_PAGE: u64 = 15;
     summary = "List posts",
     description = "Returns one page of your posts. Sorted by `scheduled_at`, posts without it come last in both directions. Every post on a page has the requested `status`, and `total` is exact, even while posts change. A post that was created a moment ago may be missing.",
     security(("token" = [])),
-    params(
-        ("status" = Option<String>, Query, nullable, description = "Only posts with this status: `draft`, `scheduled`, `publishing`, `published` or `failed`", pattern = "^(draft|scheduled|publishing|published|failed)?$"),
-        ("per_page" = Option<u64>, Query, nullable, description = "Number of posts on a page, 1 to 100. Default: 15", minimum = 1, maximum = 100),
-        ("page" = Option<u64>, Query, nullable, description = "Number of the page, from 1. Default: 1", minimum = 1, maximum = 1_000_000_000),
-        ("sort" = Option<String>, Query, nullable, description = "Sort by `created_at` (default) or `scheduled_at`", pattern = "^(created_at|scheduled_at)?$"),
-        ("direction" = Option<String>, Query, nullable, description = "`desc` (default, latest first) or `asc`", pattern = "^(asc|desc)?$"),
-    ),
+    params(ListPosts),
     responses(
         (status = 200, description = "A page of posts; a page after the last one is empty", body = PostList),
         Refused,
