@@ -68,16 +68,8 @@ pub(crate) fn changes(
         given => given.value(),
     };
     let mut targets = platforms(&mut fields);
-    let media = match media(&mut fields) {
-        FieldValue::Value(media) => Some(media),
-        FieldValue::Null => Some(Vec::new()),
-        FieldValue::Absent | FieldValue::Invalid => None,
-    };
-    let scheduled_at = match scheduled_at(&mut fields, now) {
-        FieldValue::Value(at) => Some(Some(at)),
-        FieldValue::Null => Some(None),
-        FieldValue::Absent | FieldValue::Invalid => None,
-    };
+    let media = media(&mut fields).change().map(Option::unwrap_or_default);
+    let scheduled_at = scheduled_at(&mut fields, now).change();
     let (request_media, request_targets) =
         (media.as_deref().unwrap_or_default(), targets.as_deref_mut().unwrap_or_default());
     check_file_limits(&mut fields, request_media, request_targets);
@@ -110,20 +102,8 @@ pub(crate) fn parse_idempotency_key(
     }
 }
 
-/// `content`, if it is present and valid.
 pub(crate) fn content(fields: &mut Fields) -> FieldValue<PostText> {
-    match fields.text("content") {
-        FieldValue::Value(raw) => match PostText::parse(&raw) {
-            Ok(text) => FieldValue::Value(text),
-            Err(error) => {
-                fields.add("content", error);
-                FieldValue::Invalid
-            }
-        },
-        FieldValue::Absent => FieldValue::Absent,
-        FieldValue::Null => FieldValue::Null,
-        FieldValue::Invalid => FieldValue::Invalid,
-    }
+    fields.parse("content", PostText::parse)
 }
 
 /// `scheduled_at`. An invalid time counts as now, so that the response reports everything else that
@@ -142,7 +122,7 @@ pub(crate) fn scheduled_at(fields: &mut Fields, now: DateTime<Utc>) -> FieldValu
 
 /// `platforms`; `None` if absent, empty if `null`.
 pub(crate) fn platforms(fields: &mut Fields) -> Option<Vec<NewTarget>> {
-    let entries = parse_list(fields, "platforms", MAX_TARGETS)?;
+    let entries = fields.bounded_list("platforms", MAX_TARGETS).change()?.unwrap_or_default();
     let targets = entries.into_iter().enumerate().filter_map(|(index, entry)| {
         let mut entry = fields.nested(entry, &format!("platforms.{index}"), TARGET_FIELDS)?;
         let target = target(&mut entry, index);
@@ -213,20 +193,19 @@ fn parse_option(value: Value) -> Result<Option<OptionValue>, &'static str> {
 
 /// `media` of the post or of one of its targets.
 pub(crate) fn media(fields: &mut Fields) -> FieldValue<Vec<MediaReference>> {
-    let entries = match fields.bounded_list("media", MAX_MEDIA) {
-        FieldValue::Value(entries) => entries,
-        FieldValue::Absent => return FieldValue::Absent,
-        FieldValue::Null => return FieldValue::Null,
-        FieldValue::Invalid => return FieldValue::Invalid,
-    };
-    let mut media_files: Vec<MediaReference> = Vec::new();
+    fields.bounded_list("media", MAX_MEDIA).map(|entries| media_files(fields, entries))
+}
+
+fn media_files(fields: &mut Fields, entries: Vec<Value>) -> Vec<MediaReference> {
+    let mut files: Vec<MediaReference> = Vec::new();
     for (index, entry) in entries.into_iter().enumerate() {
         let field = format!("media.{index}");
         let (raw, alt_text) = match entry {
             Value::String(raw) => (raw, None),
             entry @ Value::Object(_) => {
                 let Some(mut medium) = fields.nested(entry, &field, &["path", "alt_text"]) else { continue };
-                let (path, alt_text) = (medium.required_text("path"), parse_alt_text(&mut medium));
+                let path = medium.required_text("path");
+                let alt_text = medium.parse("alt_text", AltText::parse).value();
                 fields.absorb(medium);
                 let Some(path) = path else { continue };
                 (path, alt_text)
@@ -237,14 +216,14 @@ pub(crate) fn media(fields: &mut Fields) -> FieldValue<Vec<MediaReference>> {
             }
         };
         match MediaPath::parse(&raw) {
-            Ok(path) if media_files.iter().any(|it| it.path == path) => {
+            Ok(path) if files.iter().any(|it| it.path == path) => {
                 fields.add(&field, "names a file that is in this list already; name each file once");
             }
-            Ok(path) => media_files.push(MediaReference { field: fields.within(&field), path, alt_text }),
+            Ok(path) => files.push(MediaReference { field: fields.within(&field), path, alt_text }),
             Err(_) => fields.add(&field, "is not one of your uploads; use the path that POST /media returned"),
         }
     }
-    FieldValue::Value(media_files)
+    files
 }
 
 /// Limits the files that a request names in all its lists. Beyond the limit, the files of the
@@ -271,19 +250,5 @@ pub(crate) fn check_file_limits(fields: &mut Fields, media: &[MediaReference], t
         for target in targets {
             target.media = None;
         }
-    }
-}
-
-fn parse_alt_text(medium: &mut Fields) -> Option<AltText> {
-    let raw = medium.text("alt_text").value()?;
-    AltText::parse(&raw).inspect_err(|error| medium.add("alt_text", error)).ok()
-}
-
-/// The entries of a list; `None` if absent or invalid, empty if `null`.
-fn parse_list(fields: &mut Fields, name: &str, max: usize) -> Option<Vec<Value>> {
-    match fields.bounded_list(name, max) {
-        FieldValue::Value(entries) => Some(entries),
-        FieldValue::Null => Some(Vec::new()),
-        FieldValue::Absent | FieldValue::Invalid => None,
     }
 }
