@@ -10,17 +10,18 @@ use domain::idempotency::IdempotencyKey;
 use domain::media::{AltText, MediaPath};
 use domain::options::{MAX_OPTIONS, OptionValue, RequestedOptions};
 use domain::post::{
-    Authority, Changes, IfMatch, MAX_ENTRIES, MAX_FILES, MAX_MEDIA, MAX_TARGETS, MediaReference, NewPost, NewTarget,
+    Authority, Changes, IfMatch, MAX_ENTRIES, MAX_FILES, MAX_LABELS, MAX_MEDIA, MAX_TARGETS, MediaReference, NewPost,
+    NewTarget,
 };
 use domain::schedule::parse_schedule;
-use domain::text::PostText;
+use domain::text::{ExternalId, Label, PostText};
 use domain::token;
 use domain::validation_errors::ValidationErrors;
 use http::HeaderMap;
 use serde_json::Value;
 use storage::IdempotentRequest;
 
-pub(crate) const FIELDS: &[&str] = &["content", "scheduled_at", "platforms", "media"];
+pub(crate) const FIELDS: &[&str] = &["content", "scheduled_at", "platforms", "media", "external_id", "labels"];
 
 const TARGET_FIELDS: &[&str] = &["connected_account_id", "content", "media", "options"];
 
@@ -48,6 +49,8 @@ pub(crate) fn new_post(mut fields: Fields, authority: Authority, now: DateTime<U
         targets,
         scheduled_at: scheduled_at(&mut fields, now).value(),
         media,
+        external_id: external_id(&mut fields).value(),
+        labels: labels(&mut fields).value().unwrap_or_default(),
         authority,
         faults: std::mem::take(fields.faults()),
     }
@@ -73,7 +76,17 @@ pub(crate) fn changes(
     let (request_media, request_targets) =
         (media.as_deref().unwrap_or_default(), targets.as_deref_mut().unwrap_or_default());
     check_file_limits(&mut fields, request_media, request_targets);
-    Changes { text, targets, scheduled_at, media, authority, if_match, faults: std::mem::take(fields.faults()) }
+    Changes {
+        text,
+        targets,
+        scheduled_at,
+        media,
+        external_id: external_id(&mut fields).change(),
+        labels: labels(&mut fields).change().map(Option::unwrap_or_default),
+        authority,
+        if_match,
+        faults: std::mem::take(fields.faults()),
+    }
 }
 
 pub(crate) fn parse_idempotency_key(
@@ -104,6 +117,28 @@ pub(crate) fn parse_idempotency_key(
 
 pub(crate) fn content(fields: &mut Fields) -> FieldValue<PostText> {
     fields.parse("content", PostText::parse)
+}
+
+fn external_id(fields: &mut Fields) -> FieldValue<ExternalId> {
+    fields.parse("external_id", ExternalId::parse)
+}
+
+fn labels(fields: &mut Fields) -> FieldValue<Vec<Label>> {
+    fields.bounded_list("labels", MAX_LABELS).map(|entries| {
+        let mut labels = Vec::new();
+        for (index, entry) in entries.into_iter().enumerate() {
+            let field = format!("labels.{index}");
+            match entry.as_str().map(Label::parse) {
+                None => fields.add(&field, "must be a string"),
+                Some(Err(error)) => fields.add(&field, error),
+                Some(Ok(label)) if labels.contains(&label) => {
+                    fields.add(&field, "is in this list already; give each label once");
+                }
+                Some(Ok(label)) => labels.push(label),
+            }
+        }
+        labels
+    })
 }
 
 /// `scheduled_at`. An invalid time counts as now, so that the response reports everything else that
@@ -250,5 +285,77 @@ pub(crate) fn check_file_limits(fields: &mut Fields, media: &[MediaReference], t
         for target in targets {
             target.media = None;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use api::RequestBody;
+    use axum::extract::{FromRequest, Request};
+    use domain::testing::noon;
+    use serde_json::json;
+
+    use super::*;
+
+    async fn fields(body: Value) -> Fields {
+        let request = Request::post("/posts").header("content-type", "application/json");
+        let Ok(body) = RequestBody::from_request(request.body(body.to_string().into()).unwrap(), &()).await;
+        body.fields(FIELDS).unwrap()
+    }
+
+    async fn patch(body: Value) -> Changes {
+        changes(fields(body).await, Authority::Posts, None, noon())
+    }
+
+    fn label(raw: &str) -> Label {
+        Label::parse(raw).unwrap()
+    }
+
+    #[tokio::test]
+    async fn external_id_and_labels_are_parsed() {
+        let body = json!({ "content": "a", "external_id": "order-4711", "labels": ["spring", "Spring"] });
+
+        let new = new_post(fields(body.clone()).await, Authority::Posts, noon());
+        let changes = patch(body).await;
+
+        let expected = (ExternalId::parse("order-4711").ok(), vec![label("spring"), label("Spring")]);
+        assert!(new.faults.is_empty() && changes.faults.is_empty(), "{new:?} {changes:?}");
+        assert_eq!((&new.external_id, &new.labels), (&expected.0, &expected.1));
+        assert_eq!((changes.external_id, changes.labels), (Some(expected.0), Some(expected.1)));
+    }
+
+    #[tokio::test]
+    async fn null_clears_external_id_and_labels_of_a_change() {
+        let cleared = patch(json!({ "external_id": null, "labels": null })).await;
+        assert_eq!((cleared.external_id, cleared.labels), (Some(None), Some(Vec::new())));
+        let emptied = patch(json!({ "labels": [] })).await;
+        assert_eq!((emptied.external_id, emptied.labels), (None, Some(Vec::new())));
+        let new = json!({ "content": "a", "external_id": null, "labels": null });
+        let new = new_post(fields(new).await, Authority::Posts, noon());
+        assert_eq!((new.faults.is_empty(), new.external_id, new.labels), (true, None, Vec::new()));
+    }
+
+    #[tokio::test]
+    async fn every_invalid_label_is_an_error_of_its_own() {
+        let long = "é".repeat(51);
+        let body = json!({ "content": " ", "external_id": "", "labels": ["a", "", 5, "a", long] });
+
+        let faults = new_post(fields(body).await, Authority::Posts, noon()).faults;
+
+        let messages: Vec<_> = faults.iter().map(|it| it.1).collect();
+        assert_eq!(
+            messages[0],
+            "content may not be blank: add some text, because an image or video alone is not accepted"
+        );
+        assert_eq!(
+            messages[1..],
+            [
+                "external_id may not be empty",
+                "labels.1 may not be empty",
+                "labels.2 must be a string",
+                "labels.3 is in this list already; give each label once",
+                "labels.4 may have at most 50 characters; this has 51",
+            ]
+        );
     }
 }

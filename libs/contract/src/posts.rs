@@ -37,6 +37,12 @@ pub struct Post {
     pub platforms: Vec<PostPlatform>,
     /// The images and videos for every account without files of its own.
     pub media: Vec<PostMedia>,
+    /// The id of the post in your own system; null if it has none.
+    #[schema(example = "order-4711")]
+    pub external_id: Option<String>,
+    /// The labels of the post.
+    #[schema(example = json!(["spring", "offer"]))]
+    pub labels: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -228,6 +234,12 @@ pub struct ListPosts {
     /// Only posts with this status: `draft`, `scheduled`, `publishing`, `published` or `failed`
     #[param(value_type = Option<String>, nullable, pattern = "^(draft|scheduled|publishing|published|failed)?$")]
     pub status: Option<PostStatus>,
+    /// Only posts with this `external_id`
+    #[param(nullable, max_length = 255)]
+    pub external_id: Option<String>,
+    /// Only posts that have this label
+    #[param(nullable, max_length = 50)]
+    pub label: Option<String>,
     /// Number of posts on a page, 1 to 100. Default: 15
     #[param(nullable, minimum = 1, maximum = 100)]
     pub per_page: Option<u64>,
@@ -291,6 +303,14 @@ pub struct NewPost {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(max_items = 30)]
     pub media: Option<Vec<NewPostMedia>>,
+    /// The id of the post in your own system, to find the post by. Several posts can have the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 255, min_length = 1)]
+    pub external_id: Option<String>,
+    /// Labels to find the post by, each once, of 1 to 50 characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 20)]
+    pub labels: Option<Vec<String>>,
 }
 
 impl NewPost {
@@ -371,6 +391,14 @@ pub struct PostChanges {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(max_items = 30)]
     pub media: Option<Vec<NewPostMedia>>,
+    /// The id of the post in your own system; `null` removes it.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[schema(value_type = Option<String>, max_length = 255, min_length = 1)]
+    pub external_id: Option<Option<String>>,
+    /// The labels, as the complete list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 20)]
+    pub labels: Option<Vec<String>>,
 }
 
 impl PostChanges {

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{ConnectionId, Ids, PostId, TargetId, UserId};
 use crate::media::Attachment;
-use crate::text::PostText;
+use crate::text::{ExternalId, Label, PostText};
 use crate::user::User;
 use crate::validation_errors::ValidationErrors;
 pub use authority::Authority;
@@ -44,6 +44,9 @@ pub const MAX_FILES: usize = 60;
 /// The most entries of all lists of files together, because an item of the store is limited in
 /// size.
 pub const MAX_ENTRIES: usize = 300;
+
+/// Of one post.
+pub const MAX_LABELS: usize = 20;
 
 /// The most bytes of a post's texts together, with the texts of targets, options and alternative
 /// texts. An item of the store is limited in size, and this leaves enough for the rest of the post.
@@ -76,6 +79,11 @@ pub struct Post {
     pub targets: Vec<Target>,
     /// The files of every target without its own files.
     pub media: Vec<Attachment>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_id: Option<ExternalId>,
+    /// Each once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<Label>,
 }
 
 /// A request for a new post.
@@ -89,6 +97,9 @@ pub struct NewPost {
     pub scheduled_at: Option<DateTime<Utc>>,
     /// The files of every target without its own files.
     pub media: Vec<MediaReference>,
+    pub external_id: Option<ExternalId>,
+    /// Each once.
+    pub labels: Vec<Label>,
     pub authority: Authority,
     /// Errors found while the request was parsed. If there are any, no post is created.
     pub faults: ValidationErrors,
@@ -104,6 +115,10 @@ pub struct Changes {
     pub scheduled_at: Option<Option<DateTime<Utc>>>,
     /// Replaces all files.
     pub media: Option<Vec<MediaReference>>,
+    /// `Some(None)` removes the id.
+    pub external_id: Option<Option<ExternalId>>,
+    /// Replaces all labels.
+    pub labels: Option<Vec<Label>>,
     pub authority: Authority,
     /// The revision that the request is for; `None` means any.
     pub if_match: Option<IfMatch>,
@@ -115,6 +130,9 @@ pub struct Changes {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     pub status: Option<PostStatus>,
+    pub external_id: Option<ExternalId>,
+    /// Posts that have this label, among others.
+    pub label: Option<Label>,
 }
 
 impl NewPost {
@@ -125,6 +143,8 @@ impl NewPost {
             targets: Vec::new(),
             scheduled_at: None,
             media: Vec::new(),
+            external_id: None,
+            labels: Vec::new(),
             authority: Authority::default(),
             faults: ValidationErrors::new(),
         }
@@ -151,6 +171,8 @@ impl NewPost {
             creator_name: user.name.clone(),
             targets: Vec::new(),
             media: Vec::new(),
+            external_id: self.external_id.clone(),
+            labels: self.labels.clone(),
         }
     }
 }
@@ -158,17 +180,27 @@ impl NewPost {
 impl Changes {
     /// The next revision of the post, with the changes that need no decision.
     fn next_revision(&self, post: &Post, now: DateTime<Utc>) -> Post {
-        Post { revision: post.revision + 1, written_by: self.authority, updated_at: now, ..post.clone() }
+        let mut next =
+            Post { revision: post.revision + 1, written_by: self.authority, updated_at: now, ..post.clone() };
+        if let Some(external_id) = &self.external_id {
+            next.external_id.clone_from(external_id);
+        }
+        if let Some(labels) = &self.labels {
+            next.labels.clone_from(labels);
+        }
+        next
     }
 }
 
 impl Filter {
     pub fn by_status(status: Option<PostStatus>) -> Self {
-        Self { status }
+        Self { status, ..Self::default() }
     }
 
     pub fn fits(&self, post: &Post) -> bool {
         self.status.is_none_or(|it| it == post.status)
+            && (self.external_id.is_none() || self.external_id == post.external_id)
+            && self.label.as_ref().is_none_or(|it| post.labels.contains(it))
     }
 
     /// Whether it filters by status alone, so that the counts by status tell how many posts fit.
