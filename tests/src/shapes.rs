@@ -138,8 +138,12 @@ pub fn check_post(post: &Value) -> Result {
         "creator",
         "platforms",
         "media",
+        "external_id",
+        "labels",
     ];
     check_keys(post, &fields, "a post")?;
+    check_text_or_null(post, "external_id")?;
+    ensure!(list(post, "labels")?.iter().all(Value::is_string), "the labels of {post}");
     check_id(post, "id")?;
     ensure!(0 < integer(post, "revision")?, "the revision of {post}");
     ensure!(is_non_empty_text(&post["content"]), "the content is blank in {post}");

@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::Response;
 use domain::post::Authority;
 use http::{HeaderMap, HeaderValue, StatusCode};
-use scheduling::{CreatePost, Created, NotCreated};
+use scheduling::{Created, NotCreated};
 
 use crate::App;
 use crate::error::PostsError;
@@ -48,9 +48,9 @@ pub(crate) async fn create_post(
         return Err(PostsError::DraftsOnly.into());
     }
     let key = request::parse_idempotency_key(&headers, caller.user, &body, fields.faults());
-    let request = CreatePost { key, ..request::new_post(fields, authority, app.api.clock.now()) };
+    let request = request::new_post(fields, authority, app.api.clock.now());
 
-    let outcome = app.scheduling.create_post(caller.user, request).await.map_err(PostsError::from)?;
+    let outcome = app.scheduling.create_post(caller.user, request, key.as_ref()).await.map_err(PostsError::from)?;
     let (post, replayed) = match outcome {
         Created::New(post) => (*post, false),
         Created::Replayed(post) => (*post, true),

@@ -5,14 +5,15 @@ use api::scope_guard::PostsRead;
 use api::{ApiResult, Caller, FieldValue, Fields, Params};
 use axum::Json;
 use axum::extract::State;
-use contract::{PageMeta, PostList};
+use contract::{ListPosts, PageMeta, PostList};
 use domain::listing::{Direction, Listing, SortField};
-use domain::post::PostStatus;
+use domain::post::{Filter, PostStatus};
+use domain::text::{ExternalId, Label};
 
 use crate::App;
 use crate::response::view;
 
-const PARAMETERS: &[&str] = &["status", "per_page", "page", "sort", "direction"];
+const PARAMETERS: &[&str] = &["status", "external_id", "label", "per_page", "page", "sort", "direction"];
 
 pub(crate) const DEFAULT_PER_PAGE: u64 = 15;
 
@@ -22,15 +23,9 @@ pub(crate) const DEFAULT_PER_PAGE: u64 = 15;
     operation_id = "post.index",
     tag = POSTS,
     summary = "List posts",
-    description = "Returns one page of your posts. Sorted by `scheduled_at`, posts without it come last in both directions. Every post on a page has the requested `status`, and `total` is exact, even while posts change. A post that was created a moment ago may be missing.",
+    description = "Returns one page of your posts. Sorted by `scheduled_at`, posts without it come last in both directions. Every post on a page fits every filter, and `total` is exact, even while posts change. A post that was created a moment ago may be missing.",
     security(("token" = [])),
-    params(
-        ("status" = Option<String>, Query, nullable, description = "Only posts with this status: `draft`, `scheduled`, `publishing`, `published` or `failed`", pattern = "^(draft|scheduled|publishing|published|failed)?$"),
-        ("per_page" = Option<u64>, Query, nullable, description = "Number of posts on a page, 1 to 100. Default: 15", minimum = 1, maximum = 100),
-        ("page" = Option<u64>, Query, nullable, description = "Number of the page, from 1. Default: 1", minimum = 1, maximum = 1_000_000_000),
-        ("sort" = Option<String>, Query, nullable, description = "Sort by `created_at` (default) or `scheduled_at`", pattern = "^(created_at|scheduled_at)?$"),
-        ("direction" = Option<String>, Query, nullable, description = "`desc` (default, latest first) or `asc`", pattern = "^(asc|desc)?$"),
-    ),
+    params(ListPosts),
     responses(
         (status = 200, description = "A page of posts; a page after the last one is empty", body = PostList),
         Refused,
@@ -61,10 +56,12 @@ pub(crate) async fn list_posts(
 
 fn listing(mut fields: Fields) -> ApiResult<Listing> {
     let status = parse_choice(&mut fields, "status", &PostStatus::ALL.map(|it| (it.as_str(), it)));
+    let external_id = fields.parse("external_id", ExternalId::parse).value();
+    let filter = Filter { status, external_id, label: fields.parse("label", Label::parse).value() };
     let sort = [("created_at", SortField::CreatedAt), ("scheduled_at", SortField::ScheduledAt)];
     let direction = [("asc", Direction::Asc), ("desc", Direction::Desc)];
     let listing = Listing {
-        status,
+        filter,
         sort: parse_choice(&mut fields, "sort", &sort).unwrap_or(SortField::CreatedAt),
         direction: parse_choice(&mut fields, "direction", &direction).unwrap_or(Direction::Desc),
         page: number(&mut fields, "page", Listing::MAX_PAGE).unwrap_or(1),
@@ -107,7 +104,18 @@ mod tests {
         let listing = parsed("status=&per_page=null").unwrap();
         assert_eq!((listing.page, listing.per_page), (1, 15));
         assert_eq!((listing.sort, listing.direction), (SortField::CreatedAt, Direction::Desc));
-        assert_eq!(listing.status, None);
+        assert_eq!(listing.filter, Filter::default());
+    }
+
+    #[test]
+    fn filters_are_parsed_like_the_fields() {
+        let filter = parsed("external_id=order+4711&label=spring").unwrap().filter;
+        assert_eq!(filter.external_id, ExternalId::parse("order 4711").ok());
+        assert_eq!(filter.label, Label::parse("spring").ok());
+        assert_eq!(parsed("external_id=&label=null").unwrap().filter, Filter::default());
+        for (query, chars) in [("external_id=", 256), ("label=", 51)] {
+            assert!(parsed(&format!("{query}{}", "x".repeat(chars))).is_err(), "{query}");
+        }
     }
 
     #[test]

@@ -7,9 +7,9 @@ use axum::extract::State;
 use axum::response::Redirect;
 use cloud::audit;
 use domain::id::PostId;
-use domain::post::{IfMatch, Post, PostStatus};
+use domain::post::{Changes, IfMatch, Post, PostStatus};
 use http::StatusCode;
-use scheduling::{ChangePost, Changed};
+use scheduling::Changed;
 use serde::Deserialize;
 
 use crate::App;
@@ -36,7 +36,7 @@ pub(crate) async fn cancel(
     PageForm(form): PageForm<PostForm>,
 ) -> PageResult<Redirect> {
     let post = found(&app, &session, &form.csrf, &post).await?;
-    let change = ChangePost { scheduled_at: Some(None), ..ChangePost::default() };
+    let change = Changes { scheduled_at: Some(None), ..Changes::default() };
     changed(&app, &session, address, post, change).await?;
     Ok(Redirect::to("/account/posts?done=cancelled"))
 }
@@ -55,10 +55,10 @@ pub(crate) async fn try_again(
     if post.status != PostStatus::Failed {
         return Err(PostsError::Stale.into());
     }
-    let change = ChangePost {
+    let change = Changes {
         scheduled_at: Some(Some(app.api.clock.now())),
         if_match: Some(IfMatch::revision(form.revision)),
-        ..ChangePost::default()
+        ..Changes::default()
     };
     changed(&app, &session, address, post, change).await?;
     Ok(Redirect::to("/account/posts?done=tried_again"))
@@ -81,7 +81,7 @@ pub(crate) async fn changed(
     session: &SignedIn,
     address: ClientIp,
     post: Post,
-    change: ChangePost,
+    change: Changes,
 ) -> PageResult<()> {
     match app.scheduling.change_post(post, change).await.map_err(PostsError::from)? {
         Changed::Done(_) => Ok(()),

@@ -12,7 +12,7 @@ use askama::Template;
 use axum::extract::State;
 use chrono::NaiveDate;
 use domain::listing::{Counts, Direction, Listing, SortField};
-use domain::post::{Post, PostStatus};
+use domain::post::{Filter, Post, PostStatus};
 use serde::Deserialize;
 use storage::StorageError;
 
@@ -101,7 +101,8 @@ async fn load_posts(
     page: u32,
 ) -> Result<(Vec<Post>, u64), StorageError> {
     let list = async |status| {
-        let listing = Listing { status: Some(status), page: page.into(), ..show.listing() };
+        let filter = Filter::by_status(Some(status));
+        let listing = Listing { filter, page: page.into(), ..show.listing() };
         app.api.store.posts(session.user, &listing).await
     };
     let found = match show {
@@ -149,7 +150,7 @@ impl PostFilter {
             Self::Failed | Self::Published => (SortField::ScheduledAt, Direction::Desc),
             Self::Drafts => (SortField::CreatedAt, Direction::Desc),
         };
-        Listing { status: None, sort, direction, page: 1, per_page: PER_PAGE }
+        Listing { filter: Filter::default(), sort, direction, page: 1, per_page: PER_PAGE }
     }
 
     /// The name in URLs.

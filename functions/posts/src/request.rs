@@ -9,17 +9,19 @@ use domain::id::{ConnectionId, UserId};
 use domain::idempotency::IdempotencyKey;
 use domain::media::{AltText, MediaPath};
 use domain::options::{MAX_OPTIONS, OptionValue, RequestedOptions};
-use domain::post::{Authority, IfMatch, MAX_ENTRIES, MAX_FILES, MAX_MEDIA, MAX_TARGETS, MediaReference, NewTarget};
+use domain::post::{
+    Authority, Changes, IfMatch, MAX_ENTRIES, MAX_FILES, MAX_LABELS, MAX_MEDIA, MAX_TARGETS, MediaReference, NewPost,
+    NewTarget,
+};
 use domain::schedule::parse_schedule;
-use domain::text::PostText;
+use domain::text::{ExternalId, Label, PostText};
 use domain::token;
 use domain::validation_errors::ValidationErrors;
 use http::HeaderMap;
-use scheduling::{ChangePost, CreatePost};
 use serde_json::Value;
 use storage::IdempotentRequest;
 
-pub(crate) const FIELDS: &[&str] = &["content", "scheduled_at", "platforms", "media"];
+pub(crate) const FIELDS: &[&str] = &["content", "scheduled_at", "platforms", "media", "external_id", "labels"];
 
 const TARGET_FIELDS: &[&str] = &["connected_account_id", "content", "media", "options"];
 
@@ -30,7 +32,7 @@ const MAX_OPTION_CHARS: usize = 10_000;
 const MAX_OPTION_ENTRIES: usize = 100;
 
 /// A new post, with all errors.
-pub(crate) fn new_post(mut fields: Fields, authority: Authority, now: DateTime<Utc>) -> CreatePost {
+pub(crate) fn new_post(mut fields: Fields, authority: Authority, now: DateTime<Utc>) -> NewPost {
     let text = match content(&mut fields) {
         FieldValue::Absent | FieldValue::Null => {
             fields.add("content", "is required");
@@ -41,14 +43,16 @@ pub(crate) fn new_post(mut fields: Fields, authority: Authority, now: DateTime<U
     let mut targets = platforms(&mut fields).unwrap_or_default();
     let media = media(&mut fields).value().unwrap_or_default();
     check_file_limits(&mut fields, &media, &mut targets);
-    CreatePost {
-        text,
+    NewPost {
+        // Never written: a request without a text has an error, so no post is created.
+        text: text.unwrap_or_else(PostText::missing),
         targets,
         scheduled_at: scheduled_at(&mut fields, now).value(),
         media,
-        faults: std::mem::take(fields.faults()),
-        key: None,
+        external_id: external_id(&mut fields).value(),
+        labels: labels(&mut fields).value().unwrap_or_default(),
         authority,
+        faults: std::mem::take(fields.faults()),
     }
 }
 
@@ -58,7 +62,7 @@ pub(crate) fn changes(
     authority: Authority,
     if_match: Option<IfMatch>,
     now: DateTime<Utc>,
-) -> ChangePost {
+) -> Changes {
     let text = match content(&mut fields) {
         FieldValue::Null => {
             fields.add("content", "may not be null; leave it out to keep the text");
@@ -67,20 +71,22 @@ pub(crate) fn changes(
         given => given.value(),
     };
     let mut targets = platforms(&mut fields);
-    let media = match media(&mut fields) {
-        FieldValue::Value(media) => Some(media),
-        FieldValue::Null => Some(Vec::new()),
-        FieldValue::Absent | FieldValue::Invalid => None,
-    };
-    let scheduled_at = match scheduled_at(&mut fields, now) {
-        FieldValue::Value(at) => Some(Some(at)),
-        FieldValue::Null => Some(None),
-        FieldValue::Absent | FieldValue::Invalid => None,
-    };
+    let media = media(&mut fields).change().map(Option::unwrap_or_default);
+    let scheduled_at = scheduled_at(&mut fields, now).change();
     let (request_media, request_targets) =
         (media.as_deref().unwrap_or_default(), targets.as_deref_mut().unwrap_or_default());
     check_file_limits(&mut fields, request_media, request_targets);
-    ChangePost { text, targets, scheduled_at, media, faults: std::mem::take(fields.faults()), authority, if_match }
+    Changes {
+        text,
+        targets,
+        scheduled_at,
+        media,
+        external_id: external_id(&mut fields).change(),
+        labels: labels(&mut fields).change().map(Option::unwrap_or_default),
+        authority,
+        if_match,
+        faults: std::mem::take(fields.faults()),
+    }
 }
 
 pub(crate) fn parse_idempotency_key(
@@ -109,20 +115,30 @@ pub(crate) fn parse_idempotency_key(
     }
 }
 
-/// `content`, if it is present and valid.
 pub(crate) fn content(fields: &mut Fields) -> FieldValue<PostText> {
-    match fields.text("content") {
-        FieldValue::Value(raw) => match PostText::parse(&raw) {
-            Ok(text) => FieldValue::Value(text),
-            Err(error) => {
-                fields.add("content", error);
-                FieldValue::Invalid
+    fields.parse("content", PostText::parse)
+}
+
+fn external_id(fields: &mut Fields) -> FieldValue<ExternalId> {
+    fields.parse("external_id", ExternalId::parse)
+}
+
+fn labels(fields: &mut Fields) -> FieldValue<Vec<Label>> {
+    fields.bounded_list("labels", MAX_LABELS).map(|entries| {
+        let mut labels = Vec::new();
+        for (index, entry) in entries.into_iter().enumerate() {
+            let field = format!("labels.{index}");
+            match entry.as_str().map(Label::parse) {
+                None => fields.add(&field, "must be a string"),
+                Some(Err(error)) => fields.add(&field, error),
+                Some(Ok(label)) if labels.contains(&label) => {
+                    fields.add(&field, "is in this list already; give each label once");
+                }
+                Some(Ok(label)) => labels.push(label),
             }
-        },
-        FieldValue::Absent => FieldValue::Absent,
-        FieldValue::Null => FieldValue::Null,
-        FieldValue::Invalid => FieldValue::Invalid,
-    }
+        }
+        labels
+    })
 }
 
 /// `scheduled_at`. An invalid time counts as now, so that the response reports everything else that
@@ -141,7 +157,7 @@ pub(crate) fn scheduled_at(fields: &mut Fields, now: DateTime<Utc>) -> FieldValu
 
 /// `platforms`; `None` if absent, empty if `null`.
 pub(crate) fn platforms(fields: &mut Fields) -> Option<Vec<NewTarget>> {
-    let entries = parse_list(fields, "platforms", MAX_TARGETS)?;
+    let entries = fields.bounded_list("platforms", MAX_TARGETS).change()?.unwrap_or_default();
     let targets = entries.into_iter().enumerate().filter_map(|(index, entry)| {
         let mut entry = fields.nested(entry, &format!("platforms.{index}"), TARGET_FIELDS)?;
         let target = target(&mut entry, index);
@@ -212,20 +228,19 @@ fn parse_option(value: Value) -> Result<Option<OptionValue>, &'static str> {
 
 /// `media` of the post or of one of its targets.
 pub(crate) fn media(fields: &mut Fields) -> FieldValue<Vec<MediaReference>> {
-    let entries = match fields.bounded_list("media", MAX_MEDIA) {
-        FieldValue::Value(entries) => entries,
-        FieldValue::Absent => return FieldValue::Absent,
-        FieldValue::Null => return FieldValue::Null,
-        FieldValue::Invalid => return FieldValue::Invalid,
-    };
-    let mut media_files: Vec<MediaReference> = Vec::new();
+    fields.bounded_list("media", MAX_MEDIA).map(|entries| media_files(fields, entries))
+}
+
+fn media_files(fields: &mut Fields, entries: Vec<Value>) -> Vec<MediaReference> {
+    let mut files: Vec<MediaReference> = Vec::new();
     for (index, entry) in entries.into_iter().enumerate() {
         let field = format!("media.{index}");
         let (raw, alt_text) = match entry {
             Value::String(raw) => (raw, None),
             entry @ Value::Object(_) => {
                 let Some(mut medium) = fields.nested(entry, &field, &["path", "alt_text"]) else { continue };
-                let (path, alt_text) = (medium.required_text("path"), parse_alt_text(&mut medium));
+                let path = medium.required_text("path");
+                let alt_text = medium.parse("alt_text", AltText::parse).value();
                 fields.absorb(medium);
                 let Some(path) = path else { continue };
                 (path, alt_text)
@@ -236,14 +251,14 @@ pub(crate) fn media(fields: &mut Fields) -> FieldValue<Vec<MediaReference>> {
             }
         };
         match MediaPath::parse(&raw) {
-            Ok(path) if media_files.iter().any(|it| it.path == path) => {
+            Ok(path) if files.iter().any(|it| it.path == path) => {
                 fields.add(&field, "names a file that is in this list already; name each file once");
             }
-            Ok(path) => media_files.push(MediaReference { field: fields.within(&field), path, alt_text }),
+            Ok(path) => files.push(MediaReference { field: fields.within(&field), path, alt_text }),
             Err(_) => fields.add(&field, "is not one of your uploads; use the path that POST /media returned"),
         }
     }
-    FieldValue::Value(media_files)
+    files
 }
 
 /// Limits the files that a request names in all its lists. Beyond the limit, the files of the
@@ -273,16 +288,74 @@ pub(crate) fn check_file_limits(fields: &mut Fields, media: &[MediaReference], t
     }
 }
 
-fn parse_alt_text(medium: &mut Fields) -> Option<AltText> {
-    let raw = medium.text("alt_text").value()?;
-    AltText::parse(&raw).inspect_err(|error| medium.add("alt_text", error)).ok()
-}
+#[cfg(test)]
+mod tests {
+    use api::RequestBody;
+    use axum::extract::{FromRequest, Request};
+    use domain::testing::noon;
+    use serde_json::json;
 
-/// The entries of a list; `None` if absent or invalid, empty if `null`.
-fn parse_list(fields: &mut Fields, name: &str, max: usize) -> Option<Vec<Value>> {
-    match fields.bounded_list(name, max) {
-        FieldValue::Value(entries) => Some(entries),
-        FieldValue::Null => Some(Vec::new()),
-        FieldValue::Absent | FieldValue::Invalid => None,
+    use super::*;
+
+    async fn fields(body: Value) -> Fields {
+        let request = Request::post("/posts").header("content-type", "application/json");
+        let Ok(body) = RequestBody::from_request(request.body(body.to_string().into()).unwrap(), &()).await;
+        body.fields(FIELDS).unwrap()
+    }
+
+    async fn patch(body: Value) -> Changes {
+        changes(fields(body).await, Authority::Posts, None, noon())
+    }
+
+    fn label(raw: &str) -> Label {
+        Label::parse(raw).unwrap()
+    }
+
+    #[tokio::test]
+    async fn external_id_and_labels_are_parsed() {
+        let body = json!({ "content": "a", "external_id": "order-4711", "labels": ["spring", "Spring"] });
+
+        let new = new_post(fields(body.clone()).await, Authority::Posts, noon());
+        let changes = patch(body).await;
+
+        let expected = (ExternalId::parse("order-4711").ok(), vec![label("spring"), label("Spring")]);
+        assert!(new.faults.is_empty() && changes.faults.is_empty(), "{new:?} {changes:?}");
+        assert_eq!((&new.external_id, &new.labels), (&expected.0, &expected.1));
+        assert_eq!((changes.external_id, changes.labels), (Some(expected.0), Some(expected.1)));
+    }
+
+    #[tokio::test]
+    async fn null_clears_external_id_and_labels_of_a_change() {
+        let cleared = patch(json!({ "external_id": null, "labels": null })).await;
+        assert_eq!((cleared.external_id, cleared.labels), (Some(None), Some(Vec::new())));
+        let emptied = patch(json!({ "labels": [] })).await;
+        assert_eq!((emptied.external_id, emptied.labels), (None, Some(Vec::new())));
+        let new = json!({ "content": "a", "external_id": null, "labels": null });
+        let new = new_post(fields(new).await, Authority::Posts, noon());
+        assert_eq!((new.faults.is_empty(), new.external_id, new.labels), (true, None, Vec::new()));
+    }
+
+    #[tokio::test]
+    async fn every_invalid_label_is_an_error_of_its_own() {
+        let long = "é".repeat(51);
+        let body = json!({ "content": " ", "external_id": "", "labels": ["a", "", 5, "a", long] });
+
+        let faults = new_post(fields(body).await, Authority::Posts, noon()).faults;
+
+        let messages: Vec<_> = faults.iter().map(|it| it.1).collect();
+        assert_eq!(
+            messages[0],
+            "content may not be blank: add some text, because an image or video alone is not accepted"
+        );
+        assert_eq!(
+            messages[1..],
+            [
+                "external_id may not be empty",
+                "labels.1 may not be empty",
+                "labels.2 must be a string",
+                "labels.3 is in this list already; give each label once",
+                "labels.4 may have at most 50 characters; this has 51",
+            ]
+        );
     }
 }

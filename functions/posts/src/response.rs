@@ -39,6 +39,8 @@ pub(crate) async fn view(app: &App, post: &Post) -> contract::Post {
         creator: contract::Creator { id: post.user_id.get(), name: post.creator_name.clone() },
         platforms: post.targets.iter().map(|it| target_view(post, it, it.media.as_deref().map(media))).collect(),
         media: media(&post.media),
+        external_id: post.external_id.as_ref().map(|it| it.as_str().to_owned()),
+        labels: post.labels.iter().map(|it| it.as_str().to_owned()).collect(),
     }
 }
 

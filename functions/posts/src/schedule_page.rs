@@ -12,9 +12,8 @@ use chrono::{DateTime, NaiveDateTime, Utc};
 use domain::id::MediaId;
 use domain::media::{AltText, Attachment};
 use domain::options::OptionValue;
-use domain::post::{Accounts, IfMatch, Post, PostStatus, Target};
+use domain::post::{Accounts, Changes, IfMatch, Post, PostStatus, Target};
 use domain::schedule::{InvalidSchedule, parse_schedule, show};
-use scheduling::ChangePost;
 use serde::Deserialize;
 
 use crate::App;
@@ -109,10 +108,10 @@ pub(crate) async fn schedule(
             error => unchanged_page("Nothing was changed", &format!("The time {error}.")),
         })?,
     };
-    let change = ChangePost {
+    let change = Changes {
         scheduled_at: Some(Some(at)),
         if_match: Some(IfMatch::revision(form.revision)),
-        ..ChangePost::default()
+        ..Changes::default()
     };
     changed(&app, &session, address, post, change).await?;
     Ok(Redirect::to("/account/posts?done=scheduled"))

@@ -75,7 +75,7 @@ pub(crate) async fn for_each_post(
     let (mut page, mut total) = (1, 0);
     loop {
         let (sort, direction) = (Some("created_at".to_owned()), Some("asc".to_owned()));
-        let query = ListPosts { status: None, per_page: Some(100), page: Some(page), sort, direction };
+        let query = ListPosts { per_page: Some(100), page: Some(page), sort, direction, ..ListPosts::default() };
         let posts = client.list_posts(&query).await?;
         if posts.meta.total < total {
             let why = "a post was deleted while the posts were read, so one may be missing; run the command again";

@@ -116,7 +116,7 @@ impl Medium {
 /// Whether the service has a file, found by validating a post with it.
 async fn is_uploaded(client: &Client, path: &str) -> Result<bool, CliError> {
     let media = Some(vec![NewPostMedia::Path(path.to_owned())]);
-    let post = NewPost { content: "-".to_owned(), media, ..NewPost::default() };
+    let post = NewPost { media, ..NewPost::new("-".to_owned()) };
     match client.validate_post(&post).await {
         Ok(_) => Ok(true),
         // A post without an account is refused in any case.

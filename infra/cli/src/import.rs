@@ -185,8 +185,7 @@ impl Importer<'_> {
             Ok(platforms) => platforms,
             Err(failure) => return self.broken(&Broken::new(line.number, "to", &failure), Some(line)),
         };
-        let mut post =
-            NewPost { content: plan.content, platforms: Some(platforms), scheduled_at: plan.at, media: None };
+        let mut post = NewPost { platforms: Some(platforms), scheduled_at: plan.at, ..NewPost::new(plan.content) };
         if self.arguments.dry_run {
             return self.check(line, &post).await;
         }

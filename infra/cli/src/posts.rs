@@ -23,10 +23,7 @@ pub(crate) async fn run(session: &Session, command: PostsCommand) -> Result<(), 
             attempts(session, id, &which).await
         }
         PostsCommand::Edit(arguments) => edit(session, *arguments).await,
-        PostsCommand::Cancel { id, if_match } => {
-            let changes = PostChanges { scheduled_at: Some(None), ..PostChanges::default() };
-            change(session, id, &changes, if_match).await
-        }
+        PostsCommand::Cancel { id, if_match } => change(session, id, &PostChanges::unschedule(), if_match).await,
         PostsCommand::Delete { id, if_match } => {
             session.client.delete_post(id, if_match).await?;
             output::print_done(&format!("Post {id} is deleted"))
@@ -47,11 +44,11 @@ pub(crate) fn status(name: Option<&str>) -> Result<Option<PostStatus>, CliError>
 
 async fn list(session: &Session, arguments: ListArguments) -> Result<(), CliError> {
     let query = ListPosts {
-        status: status(arguments.status.as_deref())?,
         per_page: Some(arguments.per_page),
         page: Some(arguments.page),
         sort: Some(arguments.sort),
         direction: Some(arguments.direction),
+        ..ListPosts::by_status(status(arguments.status.as_deref())?)
     };
     let posts = session.client.list_posts(&query).await?;
     if session.json {
@@ -125,7 +122,8 @@ async fn edit(session: &Session, arguments: Edit) -> Result<(), CliError> {
         (true, false) => None,
         _ => Some(send(&session.client, &files, &arguments.alt, &key).await?),
     };
-    let changes = PostChanges { content, platforms, scheduled_at: at.map(Some), media };
+    let scheduled = at.map(PostChanges::schedule).unwrap_or_default();
+    let changes = PostChanges { content, platforms, media, ..scheduled };
     if changes == PostChanges::default() {
         return Err(CliError::Usage("nothing to change; add an option, see `social posts edit --help`".to_owned()));
     }

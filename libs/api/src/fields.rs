@@ -27,6 +27,24 @@ impl<T> FieldValue<T> {
             Self::Absent | Self::Null | Self::Invalid => None,
         }
     }
+
+    pub fn map<U>(self, map: impl FnOnce(T) -> U) -> FieldValue<U> {
+        match self {
+            Self::Value(value) => FieldValue::Value(map(value)),
+            Self::Absent => FieldValue::Absent,
+            Self::Null => FieldValue::Null,
+            Self::Invalid => FieldValue::Invalid,
+        }
+    }
+
+    /// The change of a field that `null` clears; `None` leaves it unchanged.
+    pub fn change(self) -> Option<Option<T>> {
+        match self {
+            Self::Value(value) => Some(Some(value)),
+            Self::Null => Some(None),
+            Self::Absent | Self::Invalid => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +86,23 @@ impl Fields {
             Value::String(text) => Some(text),
             _ => None,
         })
+    }
+
+    /// A string that `parse` accepts.
+    pub fn parse<T, E: fmt::Display>(&mut self, name: &str, parse: impl FnOnce(&str) -> Result<T, E>) -> FieldValue<T> {
+        let raw = match self.text(name) {
+            FieldValue::Value(raw) => raw,
+            FieldValue::Absent => return FieldValue::Absent,
+            FieldValue::Null => return FieldValue::Null,
+            FieldValue::Invalid => return FieldValue::Invalid,
+        };
+        match parse(&raw) {
+            Ok(value) => FieldValue::Value(value),
+            Err(error) => {
+                self.add(name, error);
+                FieldValue::Invalid
+            }
+        }
     }
 
     pub fn required_text(&mut self, name: &str) -> Option<String> {
@@ -250,6 +285,18 @@ mod tests {
         assert_eq!(fields.list("media"), FieldValue::Invalid);
         assert_eq!(fields.list("platforms"), FieldValue::Value(vec![]));
         assert_eq!(faults(fields), [("media".to_owned(), "media must be a list".to_owned())]);
+    }
+
+    #[test]
+    fn parsed_field_keeps_the_error_of_its_parser() {
+        let mut fields = fields(json!({"content": "5", "media": "x", "platforms": null}));
+        let number = |raw: &str| raw.parse::<u8>();
+
+        assert_eq!(fields.parse("content", number), FieldValue::Value(5));
+        assert_eq!(fields.parse("media", number).change(), None);
+        assert_eq!(fields.parse("platforms", number).change(), Some(None));
+        assert_eq!(fields.parse("scheduled_at", number).change(), None);
+        assert_eq!(faults(fields), [("media".to_owned(), "media invalid digit found in string".to_owned())]);
     }
 
     #[test]

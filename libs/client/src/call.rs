@@ -7,6 +7,7 @@ use reqwest::{Method, StatusCode};
 use secrecy::ExposeSecret;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use url::Url;
 
 use crate::error::chain;
@@ -61,6 +62,17 @@ impl<'a> Call<'a> {
             self.url.query_pairs_mut().append_pair(name, &value.to_string());
         }
         self
+    }
+
+    /// Adds the fields of an object as query parameters, except those that are `None`.
+    pub(crate) fn parameters(self, fields: &impl Serialize) -> Result<Self, Error> {
+        // Parameters that cannot be serialized were never sent.
+        let fields = serde_json::to_value(fields).map_err(|it| Error::Unreachable(it.to_string()))?;
+        let given = fields.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
+        Ok(given.fold(self, |call, (name, value)| match value {
+            Value::String(text) => call.query(name, Some(text)),
+            value => call.query(name, Some(value)),
+        }))
     }
 
     /// Sets the idempotency key, with which a call may be repeated.

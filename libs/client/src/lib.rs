@@ -30,7 +30,7 @@ pub use contract::*;
 pub use self::base_url::{BaseUrl, InvalidBaseUrl};
 pub use self::error::{Error, ErrorResponse};
 pub use self::key::{IdempotencyKey, InvalidIdempotencyKey};
-pub use self::operations::{ListAttempts, ListConnections, ListDeliveries, ListPosts};
+pub use self::operations::{ListAttempts, ListConnections, ListDeliveries};
 pub use self::response::ApiResponse;
 pub use self::retry_policy::RetryPolicy;
 

@@ -5,7 +5,7 @@ use secrecy::SecretString;
 use crate::{
     AccessTokenBody, ApiResponse, AttemptList, ChoiceList, Client, ConnectionDetails, ConnectionList,
     ConnectionRequest, ConnectionRequestStatus, CreateMedium, DeviceAuthorization, DeviceCodeRequest, Error,
-    IdempotencyKey, MediumView, NewPost, NewWebhook, PlatformList, Post, PostChanges, PostList, PostStatus,
+    IdempotencyKey, ListPosts, MediumView, NewPost, NewWebhook, PlatformList, Post, PostChanges, PostList,
     TokenRequest, User, Validation, Webhook, WebhookChanges, WebhookDelivery, WebhookDeliveryList, WebhookKey,
     WebhookList, WebhookWithSecret,
 };
@@ -19,20 +19,6 @@ pub struct ListConnections {
     pub provider: Option<String>,
     /// `active` or `needs_reconnection`.
     pub status: Option<String>,
-}
-
-/// Filters and order of posts; `None` means the service's default.
-#[derive(Clone, Debug, Default)]
-pub struct ListPosts {
-    pub status: Option<PostStatus>,
-    /// Posts on a page: 1 to 100, default 15.
-    pub per_page: Option<u64>,
-    /// The number of the page, from 1.
-    pub page: Option<u64>,
-    /// `created_at` (the default) or `scheduled_at`.
-    pub sort: Option<String>,
-    /// `desc` (the default) or `asc`.
-    pub direction: Option<String>,
 }
 
 /// `None` means the service's default.
@@ -109,9 +95,7 @@ impl Client {
 
     /// `post.index`
     pub async fn list_posts(&self, filter: &ListPosts) -> CallResult<PostList> {
-        let call = self.get(&["posts"]).query("status", filter.status.as_ref().map(PostStatus::as_str));
-        let call = call.query("per_page", filter.per_page).query("page", filter.page);
-        call.query("sort", filter.sort.as_deref()).query("direction", filter.direction.as_deref()).read().await
+        self.get(&["posts"]).parameters(filter)?.read().await
     }
 
     /// `post.store`. With a key, the call is repeated when there is no response, and never creates

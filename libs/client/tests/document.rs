@@ -128,6 +128,8 @@ async fn every_operation_has_a_function() {
     let text = || Some("a".to_owned());
     let posts = ListPosts {
         status: Some(PostStatus::Draft),
+        external_id: text(),
+        label: text(),
         per_page: Some(1),
         page: Some(1),
         sort: text(),

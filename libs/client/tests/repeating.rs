@@ -73,6 +73,7 @@ fn post() -> String {
     json!({
         "id": 7, "revision": 1, "content": "a", "status": "draft", "scheduled_at": null, "created_at": "2026-11-21T09:30:00.000Z",
         "updated_at": "2026-11-21T09:30:00.000Z", "creator": {"id": 1, "name": "A"}, "platforms": [], "media": [],
+        "external_id": null, "labels": [],
     })
     .to_string()
 }
@@ -82,7 +83,7 @@ fn key() -> IdempotencyKey {
 }
 
 fn new_post() -> NewPost {
-    NewPost { content: "a".to_owned(), ..NewPost::default() }
+    NewPost::new("a".to_owned())
 }
 
 #[tokio::test]
@@ -110,7 +111,7 @@ async fn a_post_without_a_key_is_sent_once() {
 #[tokio::test]
 async fn change_without_a_key_is_sent_once() {
     let (server, client) = Server::with_script(&[Reply::Disconnect, Reply::Post]).await;
-    let again = PostChanges { scheduled_at: Some(Some(PostTime::Now)), ..PostChanges::default() };
+    let again = PostChanges::schedule(PostTime::Now);
 
     assert!(matches!(client.change_post(7, &again, None).await, Err(Error::Unknown(_))));
 

@@ -19,8 +19,8 @@ pub use self::connections::{
 };
 pub use self::media::{CreateMedium, FetchedMedium, MediumView, PresignedUpload};
 pub use self::posts::{
-    Attempt, AttemptList, Creator, DescribedMedia, NewPost, NewPostMedia, NewPostPlatform, PageMeta, Post, PostChanges,
-    PostList, PostMedia, PostPlatform, PostStatus, TargetStatus, Validation, Warning,
+    Attempt, AttemptList, Creator, DescribedMedia, ListPosts, NewPost, NewPostMedia, NewPostPlatform, PageMeta, Post,
+    PostChanges, PostList, PostMedia, PostPlatform, PostStatus, TargetStatus, Validation, Warning,
 };
 pub use self::timestamp::{PostTime, Timestamp};
 pub use self::webhooks::{

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use super::present;
 use crate::{PostTime, Timestamp};
@@ -37,6 +37,12 @@ pub struct Post {
     pub platforms: Vec<PostPlatform>,
     /// The images and videos for every account without files of its own.
     pub media: Vec<PostMedia>,
+    /// The id of the post in your own system; null if it has none.
+    #[schema(example = "order-4711")]
+    pub external_id: Option<String>,
+    /// The labels of the post.
+    #[schema(example = json!(["spring", "offer"]))]
+    pub labels: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -221,6 +227,39 @@ pub struct PostList {
     pub meta: PageMeta,
 }
 
+/// Filters and order of a list of posts; `None` means the default.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ListPosts {
+    /// Only posts with this status: `draft`, `scheduled`, `publishing`, `published` or `failed`
+    #[param(value_type = Option<String>, nullable, pattern = "^(draft|scheduled|publishing|published|failed)?$")]
+    pub status: Option<PostStatus>,
+    /// Only posts with this `external_id`
+    #[param(nullable, max_length = 255)]
+    pub external_id: Option<String>,
+    /// Only posts that have this label
+    #[param(nullable, max_length = 50)]
+    pub label: Option<String>,
+    /// Number of posts on a page, 1 to 100. Default: 15
+    #[param(nullable, minimum = 1, maximum = 100)]
+    pub per_page: Option<u64>,
+    /// Number of the page, from 1. Default: 1
+    #[param(nullable, minimum = 1, maximum = 1_000_000_000)]
+    pub page: Option<u64>,
+    /// Sort by `created_at` (default) or `scheduled_at`
+    #[param(nullable, pattern = "^(created_at|scheduled_at)?$")]
+    pub sort: Option<String>,
+    /// `desc` (default, latest first) or `asc`
+    #[param(nullable, pattern = "^(asc|desc)?$")]
+    pub direction: Option<String>,
+}
+
+impl ListPosts {
+    pub fn by_status(status: Option<PostStatus>) -> Self {
+        Self { status, ..Self::default() }
+    }
+}
+
 /// The position of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PageMeta {
@@ -264,6 +303,21 @@ pub struct NewPost {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(max_items = 30)]
     pub media: Option<Vec<NewPostMedia>>,
+    /// The id of the post in your own system, to find the post by. Several posts can have the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 255, min_length = 1)]
+    pub external_id: Option<String>,
+    /// Labels to find the post by, each once, of 1 to 50 characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 20)]
+    pub labels: Option<Vec<String>>,
+}
+
+impl NewPost {
+    /// A draft for no account.
+    pub fn new(content: String) -> Self {
+        Self { content, ..Self::default() }
+    }
 }
 
 /// One account to publish to.
@@ -337,6 +391,25 @@ pub struct PostChanges {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(max_items = 30)]
     pub media: Option<Vec<NewPostMedia>>,
+    /// The id of the post in your own system; `null` removes it.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[schema(value_type = Option<String>, max_length = 255, min_length = 1)]
+    pub external_id: Option<Option<String>>,
+    /// The labels, as the complete list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 20)]
+    pub labels: Option<Vec<String>>,
+}
+
+impl PostChanges {
+    pub fn schedule(at: PostTime) -> Self {
+        Self { scheduled_at: Some(Some(at)), ..Self::default() }
+    }
+
+    /// Changes the post back to a draft.
+    pub fn unschedule() -> Self {
+        Self { scheduled_at: Some(None), ..Self::default() }
+    }
 }
 
 /// The result of the check: the post can be scheduled.

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use chrono::{DateTime, Utc};
 
 use crate::id::PostId;
-use crate::post::{Post, PostStatus};
+use crate::post::{Filter, Post, PostStatus};
 
 /// The order of posts. Equal posts are ordered by id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,10 +38,9 @@ impl From<&Post> for Position {
 }
 
 /// A query for a page of posts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
-    /// Lists only posts with this status; `None` lists all.
-    pub status: Option<PostStatus>,
+    pub filter: Filter,
     pub sort: SortField,
     pub direction: Direction,
     /// The number of the page, from 1.
@@ -58,10 +57,6 @@ impl Listing {
     /// The number of posts before the page.
     pub fn offset(&self) -> u64 {
         (self.page - 1) * self.per_page
-    }
-
-    pub fn fits(&self, post: &Post) -> bool {
-        self.status.is_none_or(|it| it == post.status)
     }
 
     pub fn order(&self, one: impl Into<Position>, other: impl Into<Position>) -> Ordering {
@@ -117,20 +112,22 @@ impl Counts {
 mod tests {
     use super::*;
 
+    fn newest(page: u64, per_page: u64) -> Listing {
+        let (sort, direction) = (SortField::CreatedAt, Direction::Desc);
+        Listing { filter: Filter::default(), sort, direction, page, per_page }
+    }
+
     #[test]
     fn last_page_is_at_least_1() {
-        let listing =
-            Listing { status: None, sort: SortField::CreatedAt, direction: Direction::Desc, page: 3, per_page: 15 };
+        let listing = newest(3, 15);
         assert_eq!(listing.offset(), 30);
         assert_eq!([0, 1, 15, 16].map(|total| listing.last_page(total)), [1, 1, 1, 2]);
     }
 
     #[test]
     fn page_has_the_posts_after_the_previous_pages() {
-        let listing =
-            |page| Listing { status: None, sort: SortField::CreatedAt, direction: Direction::Desc, page, per_page: 3 };
         for (page, total, shown) in [(1, 0, 0), (1, 2, 2), (1, 3, 3), (1, 9, 3), (2, 3, 0), (2, 4, 1), (9, 4, 0)] {
-            assert_eq!(listing(page).shown(total), shown, "of {total} on page {page}");
+            assert_eq!(newest(page, 3).shown(total), shown, "of {total} on page {page}");
         }
     }
 }

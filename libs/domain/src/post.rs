@@ -1,4 +1,8 @@
-//! A post and its targets, one for each account that it is published to.
+//! A post and its targets, one for each account that it is published to; and the requests for a new
+//! post, for changes of one, and for a list.
+//!
+//! This file lists the fields of a post. A field that needs no decision is carried here from a
+//! request into the post; `change.rs` decides on the others.
 
 mod authority;
 mod change;
@@ -15,14 +19,15 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::id::{ConnectionId, PostId, TargetId, UserId};
+use crate::id::{ConnectionId, Ids, PostId, TargetId, UserId};
 use crate::media::Attachment;
-use crate::text::PostText;
+use crate::text::{ExternalId, Label, PostText};
+use crate::user::User;
 use crate::validation_errors::ValidationErrors;
 pub use authority::Authority;
 pub use charge::changes;
 pub use if_match::IfMatch;
-pub use request::{Accounts, Changes, MediaReference, NewPost, NewTarget};
+pub use request::{Accounts, MediaReference, NewTarget};
 pub use status::{PostStatus, TargetStatus};
 pub use target::Target;
 
@@ -39,6 +44,9 @@ pub const MAX_FILES: usize = 60;
 /// The most entries of all lists of files together, because an item of the store is limited in
 /// size.
 pub const MAX_ENTRIES: usize = 300;
+
+/// Of one post.
+pub const MAX_LABELS: usize = 20;
 
 /// The most bytes of a post's texts together, with the texts of targets, options and alternative
 /// texts. An item of the store is limited in size, and this leaves enough for the rest of the post.
@@ -71,6 +79,134 @@ pub struct Post {
     pub targets: Vec<Target>,
     /// The files of every target without its own files.
     pub media: Vec<Attachment>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_id: Option<ExternalId>,
+    /// Each once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<Label>,
+}
+
+/// A request for a new post.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewPost {
+    /// The text of every target without its own text.
+    pub text: PostText,
+    /// Each account at most once.
+    pub targets: Vec<NewTarget>,
+    /// `None` for a draft.
+    pub scheduled_at: Option<DateTime<Utc>>,
+    /// The files of every target without its own files.
+    pub media: Vec<MediaReference>,
+    pub external_id: Option<ExternalId>,
+    /// Each once.
+    pub labels: Vec<Label>,
+    pub authority: Authority,
+    /// Errors found while the request was parsed. If there are any, no post is created.
+    pub faults: ValidationErrors,
+}
+
+/// A request for changes of a post. `None` leaves a field unchanged.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    pub text: Option<PostText>,
+    /// Replaces all targets.
+    pub targets: Option<Vec<NewTarget>>,
+    /// A new time; `Some(None)` makes the post a draft again.
+    pub scheduled_at: Option<Option<DateTime<Utc>>>,
+    /// Replaces all files.
+    pub media: Option<Vec<MediaReference>>,
+    /// `Some(None)` removes the id.
+    pub external_id: Option<Option<ExternalId>>,
+    /// Replaces all labels.
+    pub labels: Option<Vec<Label>>,
+    pub authority: Authority,
+    /// The revision that the request is for; `None` means any.
+    pub if_match: Option<IfMatch>,
+    /// Errors found while the request was parsed. If there are any, nothing is changed.
+    pub faults: ValidationErrors,
+}
+
+/// Which posts a list has. `None` means all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    pub status: Option<PostStatus>,
+    pub external_id: Option<ExternalId>,
+    /// Posts that have this label, among others.
+    pub label: Option<Label>,
+}
+
+impl NewPost {
+    /// A draft without targets and files.
+    pub fn new(text: PostText) -> Self {
+        Self {
+            text,
+            targets: Vec::new(),
+            scheduled_at: None,
+            media: Vec::new(),
+            external_id: None,
+            labels: Vec::new(),
+            authority: Authority::default(),
+            faults: ValidationErrors::new(),
+        }
+    }
+
+    /// The files of the post and of its targets; may contain a file several times.
+    pub fn files(&self) -> Vec<MediaReference> {
+        self.media.iter().chain(self.targets.iter().filter_map(|it| it.media.as_ref()).flatten()).cloned().collect()
+    }
+
+    /// The post as a draft, without its targets and files.
+    fn draft(&self, user: &User, ids: &Ids, now: DateTime<Utc>) -> Post {
+        Post {
+            user_id: user.user_id,
+            post_id: ids.fresh(),
+            revision: 1,
+            written_by: self.authority,
+            write_id: 1,
+            text: self.text.clone(),
+            status: PostStatus::Draft,
+            scheduled_at: None,
+            created_at: now,
+            updated_at: now,
+            creator_name: user.name.clone(),
+            targets: Vec::new(),
+            media: Vec::new(),
+            external_id: self.external_id.clone(),
+            labels: self.labels.clone(),
+        }
+    }
+}
+
+impl Changes {
+    /// The next revision of the post, with the changes that need no decision.
+    fn next_revision(&self, post: &Post, now: DateTime<Utc>) -> Post {
+        let mut next =
+            Post { revision: post.revision + 1, written_by: self.authority, updated_at: now, ..post.clone() };
+        if let Some(external_id) = &self.external_id {
+            next.external_id.clone_from(external_id);
+        }
+        if let Some(labels) = &self.labels {
+            next.labels.clone_from(labels);
+        }
+        next
+    }
+}
+
+impl Filter {
+    pub fn by_status(status: Option<PostStatus>) -> Self {
+        Self { status, ..Self::default() }
+    }
+
+    pub fn fits(&self, post: &Post) -> bool {
+        self.status.is_none_or(|it| it == post.status)
+            && (self.external_id.is_none() || self.external_id == post.external_id)
+            && self.label.as_ref().is_none_or(|it| post.labels.contains(it))
+    }
+
+    /// Whether it filters by status alone, so that the counts by status tell how many posts fit.
+    pub fn is_counted(&self) -> bool {
+        *self == Self::by_status(self.status)
+    }
 }
 
 impl Post {

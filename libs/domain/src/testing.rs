@@ -9,13 +9,12 @@ use crate::connection::{AccountInfo, Connection};
 use crate::delivery::{Delivery, State};
 use crate::id::{ConnectionId, Ids, MediaId, PostId, TargetId, UserId, WebhookId};
 use crate::media::{Attachment, MimeType};
-use crate::post::{Accounts, Authority, NewPost, NewTarget, Post};
+use crate::post::{Accounts, NewPost, NewTarget, Post};
 use crate::random::Random;
 use crate::rules::{Counting, Rule, Rules};
 use crate::schedule::show;
 use crate::text::PostText;
 use crate::user::User;
-use crate::validation_errors::ValidationErrors;
 use crate::webhook::{EndpointUrl, EventKind, WebhookDelivery, WebhookEndpoint, WebhookMessage};
 
 /// The only source of ids for all builders: two sources, each with its own clock, could return the
@@ -97,14 +96,7 @@ pub fn text(raw: &str) -> PostText {
 /// A request for a post to these accounts.
 pub fn a_new_post(scheduled_at: Option<DateTime<Utc>>, connections: &[Connection]) -> NewPost {
     let targets = connections.iter().enumerate().map(|(index, it)| NewTarget::new(index, it.connection_id)).collect();
-    NewPost {
-        text: text("Hello"),
-        targets,
-        scheduled_at,
-        media: Vec::new(),
-        authority: Authority::Posts,
-        faults: ValidationErrors::new(),
-    }
+    NewPost { targets, scheduled_at, ..NewPost::new(text("Hello")) }
 }
 
 pub fn a_post(user: &User, scheduled_at: Option<DateTime<Utc>>, connections: &[Connection]) -> Post {

@@ -1,4 +1,4 @@
-//! The text of a post.
+//! The texts that a user gives a post: its text, its external id, its labels.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -49,9 +49,78 @@ impl PostText {
     }
 }
 
+/// The id of a post in its user's own system, exactly as written. Several posts may have the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ExternalId(String);
+
+/// A label of a post, exactly as written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Label(String);
+
+/// An invalid external id or label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum InvalidTag {
+    #[error("may not be empty")]
+    Empty,
+    /// More than [`ExternalId::MAX_CHARS`] or [`Label::MAX_CHARS`].
+    #[error("may have at most {max} characters; this has {chars}")]
+    TooLong {
+        max: usize,
+        /// Unicode code points of the text.
+        chars: usize,
+    },
+}
+
+impl ExternalId {
+    /// In Unicode code points.
+    pub const MAX_CHARS: usize = 255;
+
+    pub fn parse(raw: &str) -> Result<Self, InvalidTag> {
+        parse_tag(raw, Self::MAX_CHARS).map(Self)
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Label {
+    /// In Unicode code points.
+    pub const MAX_CHARS: usize = 50;
+
+    pub fn parse(raw: &str) -> Result<Self, InvalidTag> {
+        parse_tag(raw, Self::MAX_CHARS).map(Self)
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+fn parse_tag(raw: &str, max: usize) -> Result<String, InvalidTag> {
+    match raw.chars().count() {
+        0 => Err(InvalidTag::Empty),
+        chars if max < chars => Err(InvalidTag::TooLong { max, chars }),
+        _ => Ok(raw.to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn external_id_and_label_are_kept_unchanged_and_have_limits() {
+        assert_eq!(ExternalId::parse(" Bestellung 47 ").unwrap().as_str(), " Bestellung 47 ");
+        assert!(ExternalId::parse(&"é".repeat(255)).is_ok());
+        assert_eq!(ExternalId::parse(&"é".repeat(256)), Err(InvalidTag::TooLong { max: 255, chars: 256 }));
+        assert_eq!(ExternalId::parse(""), Err(InvalidTag::Empty));
+        assert!(Label::parse(&"船".repeat(50)).is_ok());
+        assert_eq!(Label::parse(&"船".repeat(51)), Err(InvalidTag::TooLong { max: 50, chars: 51 }));
+        assert_eq!(Label::parse(""), Err(InvalidTag::Empty));
+    }
 
     #[test]
     fn blank_text_is_refused() {

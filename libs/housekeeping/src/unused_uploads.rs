@@ -151,9 +151,9 @@ mod tests {
     use super::*;
     use crate::testing::housekeeping;
     use domain::media::Facts;
-    use domain::post::{Authority, MediaReference};
+    use domain::post::{Authority, Changes, MediaReference, NewPost};
     use publishing::testing::PublishingHarness;
-    use scheduling::{ChangePost, Changed, CreatePost, Created, NotCreated};
+    use scheduling::{Changed, Created, NotCreated};
 
     const ROOM: Room = Room { bytes: 1_000, files: 10 };
 
@@ -196,8 +196,8 @@ mod tests {
 
     async fn draft(harness: &PublishingHarness, medium: &Medium) -> Created {
         let media = vec![MediaReference { field: "media.0".to_owned(), path: medium.path(), alt_text: None }];
-        let request = CreatePost { text: Some(text("Words")), media, ..CreatePost::default() };
-        harness.scheduling.create_post(harness.user.user_id, request).await.unwrap()
+        let request = NewPost { media, ..NewPost::new(text("Words")) };
+        harness.scheduling.create_post(harness.user.user_id, request, None).await.unwrap()
     }
 
     #[tokio::test]
@@ -256,7 +256,7 @@ mod tests {
         let change = async {
             gate.entered().await;
             let media = Some(vec![MediaReference { field: "media.0".to_owned(), path: medium.path(), alt_text: None }]);
-            let changed = harness.scheduling.change_post(post, ChangePost { media, ..ChangePost::default() }).await;
+            let changed = harness.scheduling.change_post(post, Changes { media, ..Changes::default() }).await;
             gate.open();
             changed.unwrap()
         };
@@ -285,7 +285,7 @@ mod tests {
         assert_eq!(removed().await, 0);
         assert_eq!(exists(&harness, &medium).await, (true, true), "the second post uses it");
 
-        let none = ChangePost { media: Some(Vec::new()), ..ChangePost::default() };
+        let none = Changes { media: Some(Vec::new()), ..Changes::default() };
         assert!(matches!(harness.change(&second, none).await, Changed::Done(_)));
         harness.clock.advance(TimeDelta::days(7));
         assert_eq!(removed().await, 0);

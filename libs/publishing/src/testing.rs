@@ -21,12 +21,12 @@ use domain::delivery::{Delivery, PLAN_WINDOW};
 use domain::event::Event;
 use domain::id::Ids;
 use domain::listing::Counts;
-use domain::post::{NewTarget, Post};
+use domain::post::{Changes, NewPost, NewTarget, Post};
 use domain::random::Random;
 use domain::testing::{a_connection, a_user, noon, text};
 use domain::user::User;
 use platforms::{Credentials, LeadTimes, LeadTimesByPlatform, Platform, Publish, Registry};
-use scheduling::{ChangePost, Changed, CreatePost, Created, PostRules, RollUps, Scheduling};
+use scheduling::{Changed, Created, PostRules, RollUps, Scheduling};
 use secrecy::ExposeSecret;
 use storage::testing::{connect, join, store};
 use storage::{Connected, ConnectionRecord, CredentialsRecord, DueEntry, Store, WriteOutcome, grant_context};
@@ -251,29 +251,28 @@ impl PublishingHarness {
     /// Schedules a post to every account.
     pub async fn schedule(&self, content: &str, at: DateTime<Utc>) -> Post {
         let target = |(index, it): (usize, &Connection)| NewTarget::new(index, it.connection_id);
-        let request = CreatePost {
-            text: Some(text(content)),
+        let request = NewPost {
             targets: self.accounts.iter().enumerate().map(target).collect(),
             scheduled_at: Some(at),
-            ..CreatePost::default()
+            ..NewPost::new(text(content))
         };
-        match self.scheduling.create_post(self.user.user_id, request).await.unwrap() {
+        match self.scheduling.create_post(self.user.user_id, request, None).await.unwrap() {
             Created::New(post) => *post,
             other => panic!("{other:?}"),
         }
     }
 
-    pub async fn change(&self, post: &Post, change: ChangePost) -> Changed {
+    pub async fn change(&self, post: &Post, change: Changes) -> Changed {
         let post = self.post(post).await;
         self.scheduling.change_post(post, change).await.unwrap()
     }
 
     pub async fn rewrite(&self, post: &Post, content: &str) -> Changed {
-        self.change(post, ChangePost { text: Some(text(content)), ..ChangePost::default() }).await
+        self.change(post, Changes { text: Some(text(content)), ..Changes::default() }).await
     }
 
     pub async fn reschedule(&self, post: &Post, at: Option<DateTime<Utc>>) -> Changed {
-        self.change(post, ChangePost { scheduled_at: Some(at), ..ChangePost::default() }).await
+        self.change(post, Changes { scheduled_at: Some(at), ..Changes::default() }).await
     }
 
     /// The current state of a post.

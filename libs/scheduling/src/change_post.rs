@@ -10,8 +10,7 @@ use domain::backoff::Backoff;
 use domain::delivery::Delivery;
 use domain::event::Event;
 use domain::id::{ConnectionId, MediaId};
-use domain::post::{Authority, Changes, IfMatch, MediaReference, NewTarget, Post, PostStatus, Target, TargetStatus};
-use domain::text::PostText;
+use domain::post::{Authority, Changes, IfMatch, MediaReference, Post, PostStatus, Target, TargetStatus};
 use domain::validation_errors::ValidationErrors;
 use storage::{DeliveryWrite, PostWrite, PostWritten};
 
@@ -19,24 +18,6 @@ use crate::attachments::ids;
 use crate::create_post::{plan_limit_message, too_many};
 use crate::uploads::note_published;
 use crate::{Scheduling, SchedulingError};
-
-/// A change as far as the request could be parsed. `None` means unchanged.
-#[derive(Clone, Debug, Default)]
-pub struct ChangePost {
-    pub text: Option<PostText>,
-    /// The complete set of targets.
-    pub targets: Option<Vec<NewTarget>>,
-    /// `Some(None)` unschedules the post.
-    pub scheduled_at: Option<Option<DateTime<Utc>>>,
-    /// The complete list of files.
-    pub media: Option<Vec<MediaReference>>,
-    /// Errors that parsing found already.
-    pub faults: ValidationErrors,
-    /// What the caller may write.
-    pub authority: Authority,
-    /// The revision that the request is for.
-    pub if_match: Option<IfMatch>,
-}
 
 #[derive(Debug)]
 pub enum Changed {
@@ -64,7 +45,7 @@ enum ChangeDecision {
 impl Scheduling {
     /// Changes a post that was read. Concurrent changes of one post are applied one after the
     /// other.
-    pub async fn change_post(&self, post: Post, request: ChangePost) -> Result<Changed, SchedulingError> {
+    pub async fn change_post(&self, post: Post, request: Changes) -> Result<Changed, SchedulingError> {
         let (user, mut reserved) = (post.user_id, Vec::new());
         let changed = self.change_with_retries(post, request, &mut reserved).await;
         self.release_unless_written(matches!(changed, Ok(Changed::Done(_))), user, &reserved).await;
@@ -75,7 +56,7 @@ impl Scheduling {
     async fn change_with_retries(
         &self,
         post: Post,
-        request: ChangePost,
+        request: Changes,
         reserved: &mut Vec<MediaId>,
     ) -> Result<Changed, SchedulingError> {
         let mut before = post;
@@ -202,7 +183,7 @@ impl Scheduling {
     async fn decide_change(
         &self,
         before: &Post,
-        request: &ChangePost,
+        request: &Changes,
         reserved: &mut Vec<MediaId>,
         now: DateTime<Utc>,
     ) -> Result<ChangeDecision, SchedulingError> {
@@ -218,25 +199,18 @@ impl Scheduling {
             return Ok(ChangeDecision::Refused(Changed::NotInPlan(plan_limit_message(max))));
         }
 
-        let mut errors = request.faults.clone();
+        let mut changes = request.clone();
+        let errors = &mut changes.faults;
         let is_scheduled = match request.scheduled_at {
             Some(at) => at.is_some(),
             None => before.status == PostStatus::Scheduled,
         };
         match &request.targets {
-            Some(named) => self.check_options(named, &context.accounts, is_scheduled, &mut errors),
-            None if is_scheduled => self.check_kept_options(&before.targets, &mut errors),
+            Some(named) => self.check_options(named, &context.accounts, is_scheduled, errors),
+            None if is_scheduled => self.check_kept_options(&before.targets, errors),
             None => {}
         }
-        let attachments = self.attach(before.user_id, &added, &context.media, &mut errors).await?;
-        let changes = Changes {
-            text: request.text.clone(),
-            targets: request.targets.clone(),
-            scheduled_at: request.scheduled_at,
-            media: request.media.clone(),
-            authority: request.authority,
-            faults: errors,
-        };
+        let attachments = self.attach(before.user_id, &added, &context.media, errors).await?;
         let after = match before.change(changes, attachments.clone(), &context.accounts, &self.ids, now) {
             Ok(after) => after,
             Err(errors) => return Ok(ChangeDecision::Refused(Changed::Invalid(errors))),
@@ -279,13 +253,13 @@ fn unpublished_targets(post: &Post) -> impl Iterator<Item = &Target> {
 }
 
 /// Ids of the connections that a change needs, each once.
-fn connection_ids(before: &Post, request: &ChangePost) -> BTreeSet<ConnectionId> {
+fn connection_ids(before: &Post, request: &Changes) -> BTreeSet<ConnectionId> {
     let named = request.targets.iter().flatten().map(|it| it.connection_id);
     before.targets.iter().map(|it| it.connection_id).chain(named).collect()
 }
 
 /// Files that the post does not have yet.
-fn added(before: &Post, request: &ChangePost) -> Vec<MediaReference> {
+fn added(before: &Post, request: &Changes) -> Vec<MediaReference> {
     let of_targets = request.targets.iter().flatten().filter_map(|it| it.media.as_ref());
     let named = request.media.iter().chain(of_targets).flatten();
     named.filter(|it| it.find_in(before.files()).is_none()).cloned().collect()

@@ -6,35 +6,12 @@ use chrono::{DateTime, Utc};
 use domain::delivery::Delivery;
 use domain::event::Event;
 use domain::id::{MediaId, UniqueNumber, UserId};
-use domain::post::{Authority, MediaReference, NewPost, NewTarget, Post, PostStatus};
-use domain::text::PostText;
+use domain::post::{NewPost, Post, PostStatus};
 use domain::validation_errors::ValidationErrors;
 use storage::{DeliveryWrite, IdempotentRequest, PostContext, PostWrite, PostWritten, StorageError, StoredResponse};
 
 use crate::attachments::ids;
 use crate::{Scheduling, SchedulingError};
-
-/// A new post as far as the request could be parsed.
-#[derive(Clone, Debug, Default)]
-pub struct CreatePost {
-    /// `None` only together with an error.
-    pub text: Option<PostText>,
-    pub targets: Vec<NewTarget>,
-    pub scheduled_at: Option<DateTime<Utc>>,
-    pub media: Vec<MediaReference>,
-    /// Errors that parsing found already.
-    pub faults: ValidationErrors,
-    pub key: Option<IdempotentRequest>,
-    /// What the caller may write.
-    pub authority: Authority,
-}
-
-impl CreatePost {
-    /// Every file that the post or one of its targets names.
-    pub(crate) fn files(&self) -> Vec<MediaReference> {
-        self.media.iter().chain(self.targets.iter().filter_map(|it| it.media.as_ref()).flatten()).cloned().collect()
-    }
-}
 
 #[derive(Debug)]
 pub enum Created {
@@ -63,10 +40,16 @@ pub(crate) enum PostDecision {
 }
 
 impl Scheduling {
-    /// Creates a draft, or a scheduled post if it has a time.
-    pub async fn create_post(&self, user: UserId, request: CreatePost) -> Result<Created, SchedulingError> {
+    /// Creates a draft, or a scheduled post if it has a time. With a key, a repeated request gets the
+    /// first response again.
+    pub async fn create_post(
+        &self,
+        user: UserId,
+        request: NewPost,
+        key: Option<&IdempotentRequest>,
+    ) -> Result<Created, SchedulingError> {
         let mut reserved = Vec::new();
-        let created = self.create_with_retries(user, request, &mut reserved).await;
+        let created = self.create_with_retries(user, request, key, &mut reserved).await;
         self.release_unless_written(matches!(created, Ok(Created::New(_))), user, &reserved).await;
         created
     }
@@ -75,7 +58,8 @@ impl Scheduling {
     async fn create_with_retries(
         &self,
         user: UserId,
-        request: CreatePost,
+        request: NewPost,
+        key: Option<&IdempotentRequest>,
         reserved: &mut Vec<MediaId>,
     ) -> Result<Created, SchedulingError> {
         let mut retries = self.write_retries();
@@ -84,9 +68,8 @@ impl Scheduling {
             // Sets, because DynamoDB refuses to read the same key twice in one call.
             let connections: BTreeSet<_> = request.targets.iter().map(|it| it.connection_id).collect();
             let files = request.files();
-            let context =
-                self.store.load_post_context(user, connections, ids(&files), request.key.as_ref(), now).await?;
-            if let (Some(stored_response), Some(key)) = (&context.kept, &request.key) {
+            let context = self.store.load_post_context(user, connections, ids(&files), key, now).await?;
+            if let (Some(stored_response), Some(key)) = (&context.kept, key) {
                 return replay(stored_response, key);
             }
             let post = match self.decide_post(&request, &context, now).await? {
@@ -100,7 +83,7 @@ impl Scheduling {
                 return Ok(Created::Refused(NotCreated::Invalid(missing)));
             }
             let deliveries = self.new_deliveries(&post, now);
-            let stored_response = match &request.key {
+            let stored_response = match key {
                 Some(key) => Some((key, serde_json::to_string(&post).map_err(StorageError::from)?)),
                 None => None,
             };
@@ -134,7 +117,7 @@ impl Scheduling {
 
     pub(crate) async fn decide_post(
         &self,
-        request: &CreatePost,
+        request: &NewPost,
         context: &PostContext,
         now: DateTime<Utc>,
     ) -> Result<PostDecision, SchedulingError> {
@@ -146,18 +129,9 @@ impl Scheduling {
             return Ok(PostDecision::Refused(NotCreated::NotInPlan(plan_limit_message(max))));
         }
 
-        let mut errors = request.faults.clone();
-        self.check_options(&request.targets, &context.accounts, request.scheduled_at.is_some(), &mut errors);
-        let files = self.attach(user.user_id, &request.files(), &context.media, &mut errors).await?;
-        let new = NewPost {
-            // Never written: a request without text has an error already, so no post is created.
-            text: request.text.clone().unwrap_or_else(PostText::missing),
-            targets: request.targets.clone(),
-            scheduled_at: request.scheduled_at,
-            media: request.media.clone(),
-            authority: request.authority,
-            faults: errors,
-        };
+        let mut new = request.clone();
+        self.check_options(&request.targets, &context.accounts, request.scheduled_at.is_some(), &mut new.faults);
+        let files = self.attach(user.user_id, &request.files(), &context.media, &mut new.faults).await?;
         let created = Post::create(new, &files, user, &context.accounts, &self.ids, now);
         let post = match created {
             Ok(post) => post.charged(&context.accounts, &self.rules.budgets, now),

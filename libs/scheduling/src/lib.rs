@@ -35,8 +35,8 @@ use domain::random::Random;
 use platforms::LeadTimesByPlatform;
 use storage::{PostWrite, PostWritten, StorageError, Store};
 
-pub use change_post::{ChangePost, Changed};
-pub use create_post::{CreatePost, Created, NotCreated};
+pub use change_post::Changed;
+pub use create_post::{Created, NotCreated};
 pub use deliveries::queue_imminent;
 pub use error::SchedulingError;
 pub use roll_up::RollUps;

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::id::UserId;
-use domain::post::{Accounts, Post};
+use domain::post::{Accounts, NewPost, Post};
 use domain::rules::{PostRule, Rule};
 
 use crate::attachments::ids;
-use crate::create_post::{CreatePost, NotCreated, PostDecision};
+use crate::create_post::{NotCreated, PostDecision};
 use crate::{Scheduling, SchedulingError};
 
 #[derive(Debug)]
@@ -29,9 +29,9 @@ pub struct Warning {
 
 impl Scheduling {
     /// The result if this request were scheduled; without a time, for now.
-    pub async fn validate_post(&self, user: UserId, request: CreatePost) -> Result<PostValidated, SchedulingError> {
+    pub async fn validate_post(&self, user: UserId, request: NewPost) -> Result<PostValidated, SchedulingError> {
         let now = self.clock.now();
-        let request = CreatePost { scheduled_at: request.scheduled_at.or(Some(now)), key: None, ..request };
+        let request = NewPost { scheduled_at: request.scheduled_at.or(Some(now)), ..request };
         let connections: BTreeSet<_> = request.targets.iter().map(|it| it.connection_id).collect();
         let context = self.store.load_post_context(user, connections, ids(&request.files()), None, now).await?;
         let post = match self.decide_post(&request, &context, now).await? {
@@ -44,7 +44,7 @@ impl Scheduling {
 
 /// Warnings for a text that is not shown, for files without alt text, and for images that are made
 /// smaller.
-fn warnings(post: &Post, request: &CreatePost, accounts: &Accounts) -> Vec<Warning> {
+fn warnings(post: &Post, request: &NewPost, accounts: &Accounts) -> Vec<Warning> {
     let mut not_described: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut smaller = BTreeSet::new();
     let mut not_shown = Vec::new();

@@ -223,10 +223,10 @@ pub(crate) struct ExplainError {
 impl ValidatePost {
     pub(crate) fn written(self) -> Result<NewPost, ToolError> {
         Ok(NewPost {
-            content: self.content,
             platforms: Some(self.accounts.into_iter().map(Account::written).collect()),
             scheduled_at: self.scheduled_at.map(|it| time(&it)).transpose()?,
             media: Some(files(self.media)),
+            ..NewPost::new(self.content)
         })
     }
 }

@@ -54,10 +54,9 @@ pub(crate) async fn list_connections(
 
 pub(crate) async fn list_posts(client: &Client, arguments: input::ListPosts) -> Result<ToolResult, ToolError> {
     let filter = ListPosts {
-        status: arguments.status.map(status),
         per_page: Some(arguments.per_page.unwrap_or(PER_PAGE).clamp(1, MAX_PER_PAGE)),
         page: arguments.page,
-        ..ListPosts::default()
+        ..ListPosts::by_status(arguments.status.map(status))
     };
     let page = client.list_posts(&filter).await?.value;
     let posts: Vec<_> = page.data.iter().map(summary).collect();

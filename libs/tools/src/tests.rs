@@ -86,6 +86,7 @@ fn post(status: &str, scheduled_at: &Value, platforms: &Value) -> Value {
         "id": 7, "revision": 3, "content": "Hello", "status": status, "scheduled_at": scheduled_at,
         "created_at": "2026-11-21T09:30:00.000Z", "updated_at": "2026-11-21T09:30:00.000Z",
         "creator": { "id": 1, "name": "Test User" }, "platforms": platforms, "media": [],
+        "external_id": null, "labels": [],
     })
 }
 

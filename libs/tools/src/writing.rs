@@ -29,11 +29,12 @@ pub(crate) async fn create_post(client: &Client, arguments: input::CreatePost) -
 }
 
 pub(crate) async fn change_post(client: &Client, arguments: input::ChangePost) -> Result<ToolResult, ToolError> {
+    let at = arguments.scheduled_at.map(|it| time(&it)).transpose()?;
     let changes = PostChanges {
         content: arguments.content,
         platforms: arguments.accounts.map(|it| it.into_iter().map(Account::written).collect()),
-        scheduled_at: arguments.scheduled_at.map(|it| time(&it)).transpose()?.map(Some),
         media: arguments.media.map(files),
+        ..at.map(PostChanges::schedule).unwrap_or_default()
     };
     let post = client.change_post(arguments.post, &changes, arguments.revision).await?.value;
     Ok(ToolResult::new(stands(&post), &post))
@@ -42,7 +43,7 @@ pub(crate) async fn change_post(client: &Client, arguments: input::ChangePost) -
 pub(crate) async fn cancel_post(client: &Client, arguments: input::CancelPost) -> Result<ToolResult, ToolError> {
     match arguments.then {
         AfterCancel::Draft => {
-            let unscheduled = PostChanges { scheduled_at: Some(None), ..PostChanges::default() };
+            let unscheduled = PostChanges::unschedule();
             let post = client.change_post(arguments.post, &unscheduled, arguments.revision).await?.value;
             Ok(ToolResult::new(stands(&post), &post))
         }
@@ -64,7 +65,7 @@ pub(crate) async fn retry_post(client: &Client, arguments: input::RetryPost) -> 
             before.id
         )));
     }
-    let changes = PostChanges { scheduled_at: Some(Some(at)), ..PostChanges::default() };
+    let changes = PostChanges::schedule(at);
     // Retries exactly the revision that was read.
     let revision = arguments.revision.unwrap_or(before.revision);
     let post = client.change_post(arguments.post, &changes, Some(revision)).await?.value;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::queue::DeliveryMessage;
 use domain::delivery::Delivery;
-use domain::post::NewTarget;
+use domain::post::{NewPost, NewTarget};
 use domain::testing::text;
-use scheduling::{CreatePost, Created, SchedulingError};
+use scheduling::{Created, SchedulingError};
 use tokio::runtime::Builder;
 
 use crate::deployment::{Deployment, TICK};
@@ -156,13 +156,13 @@ async fn schedule(users: &People, due: DateTime<Utc>) {
 
 async fn create(users: &People, scheduled_at: Option<DateTime<Utc>>) -> Result<Created, SchedulingError> {
     let connection = users.connection(&users.accounts[0]).expect("the account is connected");
-    let request = CreatePost {
-        text: Some(text("A post of ordinary length: what is new, where it can be read, and a word about it.")),
+    let content = "A post of ordinary length: what is new, where it can be read, and a word about it.";
+    let request = NewPost {
         targets: vec![NewTarget::new(0, connection.connection_id)],
         scheduled_at,
-        ..CreatePost::default()
+        ..NewPost::new(text(content))
     };
-    users.deployment.services.scheduling.create_post(users.user.user_id, request).await
+    users.deployment.services.scheduling.create_post(users.user.user_id, request, None).await
 }
 
 async fn move_on(deployment: &Deployment, delivery: &Delivery) -> Result<(), storage::StorageError> {

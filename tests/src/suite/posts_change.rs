@@ -21,6 +21,7 @@ pub(super) fn checks() -> Vec<Check> {
         [
             omitted_fields_stay,
             null_and_empty_lists_clear_fields,
+            external_id_and_labels_of_a_scheduled_post_change,
             replaced_targets_keep_their_ids,
             draft_is_scheduled_and_unscheduled,
             update_is_validated_like_a_new_post,
@@ -86,6 +87,32 @@ async fn null_and_empty_lists_clear_fields(deployment: &Deployment) -> Result {
     }
     let post = user.change(id, &json!({ "platforms": null, "scheduled_at": null })).await?;
     same((&post["status"], list(&post, "platforms")?.len()), (&json!("draft"), 0), "status and platforms")
+}
+
+async fn external_id_and_labels_of_a_scheduled_post_change(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
+    let connection = user.connect(0).await?;
+    let id = user.schedule("a", &[&connection], 7200).await?;
+    let mut expected = user.show(id).await?;
+    for (change, external_id, labels) in [
+        (json!({ "labels": ["spring", "offer"] }), json!(null), json!(["spring", "offer"])),
+        (json!({ "external_id": "order-4711" }), json!("order-4711"), json!(["spring", "offer"])),
+        (json!({ "labels": ["offer"], "external_id": "order-4712" }), json!("order-4712"), json!(["offer"])),
+        (json!({ "external_id": null }), json!(null), json!(["offer"])),
+        (json!({ "labels": [] }), json!(null), json!([])),
+        (json!({ "labels": ["again"] }), json!(null), json!(["again"])),
+        (json!({ "labels": null }), json!(null), json!([])),
+    ] {
+        let post = user.change(id, &change).await?;
+        expected["revision"] = json!(integer(&expected, "revision")? + 1);
+        expected["updated_at"] = post["updated_at"].clone();
+        (expected["external_id"], expected["labels"]) = (external_id, labels);
+        same(&post, &expected, &format!("the post after {change}"))?;
+    }
+    let path = format!("/posts/{id}");
+    let invalid = json!({ "external_id": "", "labels": ["a", ""] });
+    user.api.patch(&path, &invalid).await?.invalid(&["external_id", "labels.1"])?;
+    same(user.show(id).await?, expected, "the post after an invalid change")
 }
 
 async fn replaced_targets_keep_their_ids(deployment: &Deployment) -> Result {

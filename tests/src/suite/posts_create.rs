@@ -22,6 +22,7 @@ pub(super) fn checks() -> Vec<Check> {
             post_with_a_time_is_scheduled,
             times_accept_any_offset,
             every_field_is_validated,
+            external_id_and_labels_are_kept_as_written,
             longest_content_is_accepted,
             all_errors_are_returned_together,
             misspelled_field_is_an_error,
@@ -161,6 +162,15 @@ async fn every_field_is_validated(deployment: &Deployment) -> Result {
         (with("media", json!("x")), &["media"]),
         (with("media", json!([5])), &["media.0"]),
         (with("media", json!([null])), &["media.0"]),
+        (with("external_id", json!("")), &["external_id"]),
+        (with("external_id", json!(47)), &["external_id"]),
+        (with("external_id", json!("é".repeat(256))), &["external_id"]),
+        (with("labels", json!("spring")), &["labels"]),
+        (with("labels", json!((0..21).map(|it| it.to_string()).collect::<Vec<_>>())), &["labels"]),
+        (
+            with("labels", json!(["a", "", "b", "a", 5, "é".repeat(51)])),
+            &["labels.1", "labels.3", "labels.4", "labels.5"],
+        ),
         (with("status", json!("published")), &["status"]),
         (json!({ "content": "a", "scheduled_at": moment::in_seconds(60) }), &["platforms"]),
         (json!({ "content": "a", "scheduled_at": moment::in_seconds(60), "platforms": [] }), &["platforms"]),
@@ -173,12 +183,31 @@ async fn every_field_is_validated(deployment: &Deployment) -> Result {
         with("media", json!(null)),
         with("platforms", json!(null)),
         with("scheduled_at", json!(null)),
+        with("external_id", json!(null)),
+        with("labels", json!(null)),
+        with("labels", json!([])),
         entry("content", json!(null)),
         json!({ "content": "a" }),
     ] {
         same(&user.create(&body).await?["status"], &json!("draft"), "status")?;
     }
     Ok(())
+}
+
+async fn external_id_and_labels_are_kept_as_written(deployment: &Deployment) -> Result {
+    let user = deployment.user().await?;
+    let mut labels = vec!["é".repeat(50), " Spring ".to_owned(), "spring".to_owned()];
+    labels.extend((0..17).map(|it| format!("label {it}")));
+    let body = json!({ "content": "a", "external_id": "船".repeat(255), "labels": labels });
+
+    let post = user.create(&body).await?;
+
+    for name in ["external_id", "labels"] {
+        same(&post[name], &body[name], name)?;
+    }
+    same(user.show(integer(&post, "id")?).await?, post, "the post as it is shown")?;
+    let bare = user.create(&json!({ "content": "a" })).await?;
+    same((&bare["external_id"], &bare["labels"]), (&Value::Null, &json!([])), "without the fields")
 }
 
 async fn longest_content_is_accepted(deployment: &Deployment) -> Result {
@@ -198,6 +227,8 @@ async fn all_errors_are_returned_together(deployment: &Deployment) -> Result {
         "scheduled_at": "soon",
         "platforms": [{ "connected_account_id": "x", "content": "" }, {}],
         "media": [1],
+        "external_id": "",
+        "labels": ["a", "a"],
         "extra": true,
     });
     let fields = [
@@ -207,6 +238,8 @@ async fn all_errors_are_returned_together(deployment: &Deployment) -> Result {
         "platforms.0.content",
         "platforms.1.connected_account_id",
         "media.0",
+        "external_id",
+        "labels.1",
         "extra",
     ];
     user.api.post("/posts", &body).await?.invalid(&fields)?;

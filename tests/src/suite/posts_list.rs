@@ -21,6 +21,7 @@ pub(super) fn checks() -> Vec<Check> {
         [
             list_matches_the_model,
             pages_cover_the_whole_list,
+            posts_are_filtered_by_external_id_and_label,
             queries_are_validated,
             empty_list_has_one_empty_page,
             ids_grow_with_time,
@@ -184,6 +185,44 @@ async fn pages_cover_the_whole_list(deployment: &Deployment) -> Result {
     Ok(())
 }
 
+async fn posts_are_filtered_by_external_id_and_label(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
+    let connection = user.connect(0).await?;
+    let mut ids = Vec::new();
+    for number in 0..12 {
+        let scheduled_at = (number % 2 == 0).then(|| moment::in_seconds(7200 - 60 * number));
+        let body = json!({
+            "content": format!("post {number}"),
+            "platforms": targets(&[&connection])?,
+            "scheduled_at": scheduled_at,
+            "external_id": format!("a&b {}", number % 3),
+            "labels": ["all", format!("every {}", number % 4)],
+        });
+        ids.push(integer(&user.create(&body).await?, "id")?);
+    }
+    user.create(&json!({ "content": "without" })).await?;
+    let expect = async |query: &str, numbers: &[usize], total: i64| {
+        let body = user.api.get(&format!("/posts?direction=asc&{query}")).await?.ok(200)?;
+        let found: Vec<_> = list(&body, "data")?.iter().filter_map(|it| it["id"].as_i64()).collect();
+        same(found, numbers.iter().map(|it| ids[*it]).collect(), query)?;
+        same(integer(&body["meta"], "total")?, total, &format!("total of {query}"))
+    };
+
+    expect("label=every%203", &[3, 7, 11], 3).await?;
+    expect("external_id=a%26b+1", &[1, 4, 7, 10], 4).await?;
+    expect("external_id=a%26b+1&label=every%203", &[7], 1).await?;
+    expect("label=all&status=scheduled&per_page=4&page=2", &[8, 10], 6).await?;
+    expect("label=all&status=scheduled&sort=scheduled_at&per_page=2", &[10, 8], 6).await?;
+    expect("label=every", &[], 0).await?;
+    expect("external_id=&label=&per_page=2", &[0, 1], 13).await?;
+    user.change(ids[3], &json!({ "labels": ["all"] })).await?;
+    user.change(ids[4], &json!({ "labels": ["every 3"] })).await?;
+    user.api.delete(&format!("/posts/{}", ids[11])).await?.is(204)?;
+    expect("label=every%203", &[4, 7], 2).await?;
+    let other = deployment.new_user().await?.api.get("/posts?label=all").await?.ok(200)?;
+    same(integer(&other["meta"], "total")?, 0, "posts of another user")
+}
+
 async fn queries_are_validated(deployment: &Deployment) -> Result {
     let user = deployment.user().await?;
     for (query, field) in [
@@ -195,6 +234,9 @@ async fn queries_are_validated(deployment: &Deployment) -> Result {
         ("per_page=x", "per_page"),
         ("per_page=1.5", "per_page"),
         ("per_page=99999999999999999999", "per_page"),
+        (&format!("external_id={}", "x".repeat(256)), "external_id"),
+        (&format!("label={}", "x".repeat(51)), "label"),
+        ("labels=x", "labels"),
         ("page=0", "page"),
         ("page=-1", "page"),
         ("page=x", "page"),

@@ -142,7 +142,7 @@ mod tests {
     }
 
     fn sending() -> LineOutcome {
-        LineOutcome::Sending { body: Box::new(NewPost { content: "one".to_owned(), ..NewPost::default() }) }
+        LineOutcome::Sending { body: Box::new(NewPost::new("one".to_owned())) }
     }
 
     #[test]

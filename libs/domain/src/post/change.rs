@@ -2,10 +2,10 @@
 
 use chrono::{DateTime, Utc};
 
-use super::request::{Accounts, Changes, MediaReference, NewPost, NewTarget, largest_text};
+use super::request::{Accounts, MediaReference, NewTarget, largest_text};
 use super::status::{PostStatus, TargetStatus};
 use super::target::{build_targets, carried};
-use super::{MAX_TEXT_BYTES, Post};
+use super::{Changes, MAX_TEXT_BYTES, NewPost, Post};
 use crate::id::{ConnectionId, Ids};
 use crate::media::{AltText, Attachment};
 use crate::text::PostText;
@@ -23,23 +23,10 @@ impl Post {
         ids: &Ids,
         now: DateTime<Utc>,
     ) -> Result<Self, ValidationErrors> {
+        let draft = new.draft(user, ids, now);
         let mut errors = new.faults;
         let targets = build_targets(&new.targets, &[], files, accounts, ids, &mut errors);
-        let post = Self {
-            user_id: user.user_id,
-            post_id: ids.fresh(),
-            revision: 1,
-            written_by: new.authority,
-            write_id: 1,
-            text: new.text,
-            status: PostStatus::Draft,
-            scheduled_at: None,
-            created_at: now,
-            updated_at: now,
-            creator_name: user.name.clone(),
-            targets,
-            media: carried(&new.media, files),
-        };
+        let post = Self { targets, media: carried(&new.media, files), ..draft };
         let post = match new.scheduled_at {
             Some(at) => post.schedule(at, accounts, &new.targets, |_| true, &mut errors),
             None => post,
@@ -59,11 +46,10 @@ impl Post {
         now: DateTime<Utc>,
     ) -> Result<Self, ValidationErrors> {
         self.check_changeable()?;
+        let mut post = changes.next_revision(self, now);
         let mut errors = changes.faults;
         let mut files = added;
         files.extend(self.files().cloned());
-        let mut post =
-            Self { revision: self.revision + 1, written_by: changes.authority, updated_at: now, ..self.clone() };
         let named = changes.targets.as_deref();
         if let Some(targets) = named {
             post.check_published_targets(targets, &mut errors);

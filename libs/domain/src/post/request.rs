@@ -1,16 +1,12 @@
-//! Requests for a new post and for changes of one.
+//! The parts of a request for a post: its targets and files.
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, Utc};
-
-use super::Authority;
 use crate::connection::Connection;
 use crate::id::ConnectionId;
 use crate::media::{AltText, Attachment, MediaPath};
 use crate::options::RequestedOptions;
 use crate::text::PostText;
-use crate::validation_errors::ValidationErrors;
 
 /// A file in a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,37 +64,6 @@ pub(super) fn largest_text(text: Option<&PostText>, targets: &[NewTarget], media
 
 fn alt_texts(media: &[MediaReference]) -> impl Iterator<Item = (usize, String)> {
     media.iter().filter_map(|it| Some((it.alt_text.as_ref()?.as_str().len(), format!("{}.alt_text", it.field))))
-}
-
-/// A request for a new post.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewPost {
-    /// The text of every target without its own text.
-    pub text: PostText,
-    /// Each account at most once.
-    pub targets: Vec<NewTarget>,
-    /// `None` for a draft.
-    pub scheduled_at: Option<DateTime<Utc>>,
-    /// The files of every target without its own files.
-    pub media: Vec<MediaReference>,
-    pub authority: Authority,
-    /// Errors found while the request was parsed. If there are any, no post is created.
-    pub faults: ValidationErrors,
-}
-
-/// A request for changes of a post. `None` leaves a field unchanged.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changes {
-    pub text: Option<PostText>,
-    /// Replaces all targets.
-    pub targets: Option<Vec<NewTarget>>,
-    /// A new time; `Some(None)` makes the post a draft again.
-    pub scheduled_at: Option<Option<DateTime<Utc>>>,
-    /// Replaces all files.
-    pub media: Option<Vec<MediaReference>>,
-    pub authority: Authority,
-    /// Errors found while the request was parsed. If there are any, nothing is changed.
-    pub faults: ValidationErrors,
 }
 
 /// The connections that a request names, as far as they belong to its user.

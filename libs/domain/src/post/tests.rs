@@ -81,6 +81,46 @@ fn replacing_the_targets_keeps_the_ids_of_those_that_stay() {
 }
 
 #[test]
+fn external_id_and_labels_change_alone_and_are_cleared() {
+    let user = a_user();
+    let connections = [a_connection(&user)];
+    let external_id = ExternalId::parse("order-4711").ok();
+    let labels = vec![Label::parse("spring").unwrap(), Label::parse("offer").unwrap()];
+    let new =
+        NewPost { external_id: external_id.clone(), labels: labels.clone(), ..a_new_post(Some(noon()), &connections) };
+    let change = |post: &Post, changes| post.change(changes, vec![], &accounts(&connections), &ids(), noon()).unwrap();
+
+    let post = Post::create(new, &[], &user, &accounts(&connections), &ids(), noon()).unwrap();
+    let without_id = change(&post, Changes { external_id: Some(None), ..Changes::default() });
+    let without_labels = change(&without_id, Changes { labels: Some(Vec::new()), ..Changes::default() });
+
+    assert_eq!((&post.external_id, &post.labels), (&external_id, &labels));
+    let before = Post { revision: 2, external_id: None, ..post };
+    assert_eq!(without_id, before);
+    assert_eq!(without_labels, Post { revision: 3, labels: Vec::new(), ..before });
+}
+
+#[test]
+fn filter_compares_every_field() {
+    let parsed = |label| Label::parse(label).unwrap();
+    let draft = Post { labels: vec![parsed("spring"), parsed("offer")], ..a_post(&a_user(), None, &[]) };
+    let post = Post { external_id: ExternalId::parse("order-4711").ok(), ..draft.clone() };
+    let by_id = |raw| Filter { external_id: ExternalId::parse(raw).ok(), ..Filter::default() };
+    let by_label = |raw| Filter { label: Label::parse(raw).ok(), ..Filter::default() };
+
+    for fitting in [Filter::default(), by_id("order-4711"), by_label("spring"), by_label("offer")] {
+        assert!(fitting.fits(&post), "{fitting:?}");
+        assert!(!Filter { status: Some(PostStatus::Failed), ..fitting.clone() }.fits(&post), "{fitting:?}");
+    }
+    for other in [by_id("order-471"), by_label("Spring"), by_label("spring,offer")] {
+        assert!(!other.fits(&post), "{other:?}");
+    }
+    assert!(!by_id("order-4711").fits(&draft));
+    assert!(Filter::by_status(Some(PostStatus::Draft)).is_counted());
+    assert!(!by_id("order-4711").is_counted() && !by_label("spring").is_counted());
+}
+
+#[test]
 fn unscheduling_makes_a_draft_that_is_not_counted() {
     let user = a_user();
     let connections = [a_connection(&user)];

@@ -4,14 +4,14 @@ use cloud::testing::TestBucket;
 use domain::clock::Clock;
 use domain::id::Ids;
 use domain::media::{Facts, MimeType};
-use domain::post::MediaReference;
+use domain::post::{MediaReference, NewPost};
 use domain::random::Random;
 use domain::testing::{noon, text};
+use domain::text::PostText;
 use domain::validation_errors::ValidationErrors;
-use storage::{AddMediaOutcome, Medium, Room};
-
 use publishing::testing::PublishingHarness;
-use scheduling::{CreatePost, Created, NotCreated};
+use scheduling::{Created, NotCreated};
+use storage::{AddMediaOutcome, Medium, Room};
 
 /// A verified file that no post uses.
 async fn an_upload(harness: &PublishingHarness) -> Medium {
@@ -25,13 +25,13 @@ async fn an_upload(harness: &PublishingHarness) -> Medium {
     medium
 }
 
-fn a_request(content: Option<&str>, medium: &Medium) -> CreatePost {
+fn a_request(content: Option<&str>, medium: &Medium) -> NewPost {
     let mut errors = ValidationErrors::new();
     if content.is_none() {
         errors.add("content", "is required");
     }
     let media = vec![MediaReference { field: "media.0".to_owned(), path: medium.path(), alt_text: None }];
-    CreatePost { text: content.map(text), media, faults: errors, ..CreatePost::default() }
+    NewPost { media, faults: errors, ..NewPost::new(content.map_or_else(PostText::missing, text)) }
 }
 
 async fn is_kept(harness: &PublishingHarness, medium: &Medium) -> bool {
@@ -44,12 +44,12 @@ async fn only_a_created_post_reserves_its_file() {
     let harness = PublishingHarness::new().await;
     let medium = an_upload(&harness).await;
 
-    let refused = harness.scheduling.create_post(harness.user.user_id, a_request(None, &medium)).await.unwrap();
+    let refused = harness.scheduling.create_post(harness.user.user_id, a_request(None, &medium), None).await.unwrap();
     assert!(matches!(refused, Created::Refused(NotCreated::Invalid(_))));
     assert!(!is_kept(&harness, &medium).await);
 
     let created =
-        harness.scheduling.create_post(harness.user.user_id, a_request(Some("Words"), &medium)).await.unwrap();
+        harness.scheduling.create_post(harness.user.user_id, a_request(Some("Words"), &medium), None).await.unwrap();
     assert!(matches!(created, Created::New(_)));
     assert!(is_kept(&harness, &medium).await);
 }
@@ -60,7 +60,7 @@ async fn file_of_another_user_is_unknown() {
     let medium = an_upload(&other).await;
 
     let refused =
-        harness.scheduling.create_post(harness.user.user_id, a_request(Some("Words"), &medium)).await.unwrap();
+        harness.scheduling.create_post(harness.user.user_id, a_request(Some("Words"), &medium), None).await.unwrap();
 
     let Created::Refused(NotCreated::Invalid(errors)) = refused else { panic!("{refused:?}") };
     assert_eq!(errors.iter().map(|it| it.0).collect::<Vec<_>>(), ["media.0"]);
@@ -93,7 +93,8 @@ async fn facts_of_a_file_are_read_once_and_stored() {
     let gif = uploaded(&harness, MimeType::Gif, b"GIF89a\x20\0\x14\0\x80\0\0").await;
     let path = gif.path();
 
-    let created = harness.scheduling.create_post(harness.user.user_id, a_request(Some("Words"), &gif)).await.unwrap();
+    let created =
+        harness.scheduling.create_post(harness.user.user_id, a_request(Some("Words"), &gif), None).await.unwrap();
 
     let Created::New(post) = created else { panic!("{created:?}") };
     let pixels = domain::media::Pixels::new(32, 20);
@@ -101,7 +102,8 @@ async fn facts_of_a_file_are_read_once_and_stored() {
     let stored = harness.store.media(harness.user.user_id, &[gif.media_id]).await.unwrap().pop().unwrap();
     assert_eq!(stored.facts.unwrap().pixels, pixels);
     harness.scheduling.bucket.delete(&path.to_string()).await.unwrap();
-    let again = harness.scheduling.create_post(harness.user.user_id, a_request(Some("Again"), &gif)).await.unwrap();
+    let again =
+        harness.scheduling.create_post(harness.user.user_id, a_request(Some("Again"), &gif), None).await.unwrap();
     assert!(matches!(again, Created::New(_)), "it is not looked at again");
 }
 
@@ -112,7 +114,8 @@ async fn file_without_stored_facts_is_read_again() {
     let gif = uploaded(&harness, MimeType::Gif, b"GIF89a\x20\0\x14\0\x80\0\0").await;
     let _ = harness.store.mark_media_verified(&gif, 13).await.unwrap();
 
-    let created = harness.scheduling.create_post(harness.user.user_id, a_request(Some("Words"), &gif)).await.unwrap();
+    let created =
+        harness.scheduling.create_post(harness.user.user_id, a_request(Some("Words"), &gif), None).await.unwrap();
 
     let Created::New(post) = created else { panic!("{created:?}") };
     assert_eq!(post.media[0].facts.unwrap().pixels, domain::media::Pixels::new(32, 20));
@@ -129,7 +132,7 @@ async fn unusable_file_is_an_error_at_every_field() {
     request.targets =
         vec![domain::post::NewTarget { media: Some(vec![own]), ..domain::post::NewTarget::new(0, account) }];
 
-    let refused = harness.scheduling.create_post(harness.user.user_id, request).await.unwrap();
+    let refused = harness.scheduling.create_post(harness.user.user_id, request, None).await.unwrap();
 
     let Created::Refused(NotCreated::Invalid(errors)) = refused else { panic!("{refused:?}") };
     assert_eq!(errors.iter().map(|it| it.0).collect::<Vec<_>>(), ["media.0", "platforms.0.media.0"]);

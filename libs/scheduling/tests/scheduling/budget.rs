@@ -1,11 +1,10 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::budget::{BudgetKey, Budgets, MilliDollars, Month};
-use domain::post::{Authority, NewTarget, PostStatus};
+use domain::post::{Authority, Changes, NewPost, NewTarget, PostStatus};
 use domain::rules::{Price, Unit};
 use domain::testing::{noon, text};
-
 use publishing::testing::{PublishFault, PublishingHarness};
-use scheduling::{ChangePost, Changed, CreatePost, Created, NotCreated, PostValidated};
+use scheduling::{Changed, Created, NotCreated, PostValidated};
 
 /// A deployment that allows each user five cents a month, and a platform that charges two for a
 /// post.
@@ -27,17 +26,16 @@ async fn spent(harness: &PublishingHarness, at: DateTime<Utc>) -> u64 {
     harness.store.spent(harness.user.user_id, &budget_key).await.unwrap().get()
 }
 
-fn request(harness: &PublishingHarness, content: &str, at: DateTime<Utc>) -> CreatePost {
-    CreatePost {
-        text: Some(text(content)),
+fn request(harness: &PublishingHarness, content: &str, at: DateTime<Utc>) -> NewPost {
+    NewPost {
         targets: vec![NewTarget::new(0, harness.accounts[0].connection_id)],
         scheduled_at: Some(at),
-        ..CreatePost::default()
+        ..NewPost::new(text(content))
     }
 }
 
 async fn refused(harness: &PublishingHarness, content: &str, at: DateTime<Utc>) -> String {
-    match harness.scheduling.create_post(harness.user.user_id, request(harness, content, at)).await.unwrap() {
+    match harness.scheduling.create_post(harness.user.user_id, request(harness, content, at), None).await.unwrap() {
         Created::Refused(NotCreated::NotInPlan(message)) => message,
         other => panic!("{other:?}"),
     }
@@ -63,8 +61,9 @@ async fn post_over_budget_is_refused_with_amounts() {
 #[tokio::test]
 async fn concurrent_posts_do_not_exceed_the_budget_together() {
     let harness = harness().await;
-    let create =
-        |it: u32| harness.scheduling.create_post(harness.user.user_id, request(&harness, &it.to_string(), soon()));
+    let create = |it: u32| {
+        harness.scheduling.create_post(harness.user.user_id, request(&harness, &it.to_string(), soon()), None)
+    };
 
     let ends = futures::future::join_all((0..6).map(create)).await;
 
@@ -101,7 +100,7 @@ async fn cancelled_moved_or_reduced_post_releases_its_budget() {
     let next = noon() + TimeDelta::days(31);
     assert!(matches!(harness.reschedule(&first, Some(next)).await, Changed::Done(_)));
     assert_eq!((spent(&harness, noon()).await, spent(&harness, next).await), (0, 40));
-    let draft = ChangePost { scheduled_at: Some(None), ..ChangePost::default() };
+    let draft = Changes { scheduled_at: Some(None), ..Changes::default() };
     assert!(matches!(harness.change(&first, draft).await, Changed::Done(_)));
     assert_eq!(spent(&harness, next).await, 0);
 }

@@ -1,12 +1,11 @@
 use std::sync::atomic::Ordering;
 
 use chrono::TimeDelta;
-use domain::post::{Authority, IfMatch, NewTarget, Post, PostStatus, TargetStatus};
+use domain::post::{Authority, Changes, IfMatch, NewPost, NewTarget, Post, PostStatus, TargetStatus};
 use domain::testing::{noon, text};
-
 use housekeeping::Outbox;
 use publishing::testing::{FakePlatform, PublishFault, PublishingHarness, later};
-use scheduling::{ChangePost, Changed, CreatePost, Created};
+use scheduling::{Changed, Created};
 
 fn expect_done(changed: Changed) -> Post {
     match changed {
@@ -76,8 +75,8 @@ async fn post_with_a_running_call_cannot_be_changed_or_deleted() {
         // As the client read it: still scheduled.
         let read = harness.post(&post).await;
         assert_eq!(read.status, PostStatus::Scheduled);
-        let rewritten = ChangePost { text: Some(text("New")), ..ChangePost::default() };
-        let unscheduled = ChangePost { scheduled_at: Some(None), ..ChangePost::default() };
+        let rewritten = Changes { text: Some(text("New")), ..Changes::default() };
+        let unscheduled = Changes { scheduled_at: Some(None), ..Changes::default() };
         let ends = [
             harness.scheduling.change_post(read.clone(), rewritten).await.unwrap(),
             harness.scheduling.change_post(read.clone(), unscheduled).await.unwrap(),
@@ -166,7 +165,7 @@ async fn removed_target_is_not_published_and_not_pending() {
     let post = harness.schedule("Hello", later(100)).await;
     let kept = NewTarget::new(0, harness.accounts[1].connection_id);
 
-    let change = ChangePost { targets: Some(vec![kept]), ..ChangePost::default() };
+    let change = Changes { targets: Some(vec![kept]), ..Changes::default() };
     let changed = expect_done(harness.change(&post, change).await);
     harness.live(later(200)).await;
 
@@ -270,7 +269,7 @@ async fn concurrent_changes_and_deletions_all_get_a_response() {
     let harness = PublishingHarness::new().await;
     let post = harness.schedule("Old", later(5000)).await;
     let read = harness.post(&post).await;
-    let new = || ChangePost { text: Some(text("New")), ..ChangePost::default() };
+    let new = || Changes { text: Some(text("New")), ..Changes::default() };
 
     let (changed, deleted) = futures::join!(
         futures::future::try_join_all((0..6).map(|_| harness.scheduling.change_post(read.clone(), new()))),
@@ -301,7 +300,7 @@ async fn change_that_makes_a_post_published_emits_one_event() {
 
     // The change is applied although the event bus is down.
     harness.events.down.store(true, Ordering::SeqCst);
-    let change = || ChangePost { targets: Some(vec![kept.clone()]), ..ChangePost::default() };
+    let change = || Changes { targets: Some(vec![kept.clone()]), ..Changes::default() };
     let (one, other) =
         tokio::join!(harness.scheduling.change_post(failed.clone(), change()), harness.change(&failed, change()));
     assert!([one.unwrap(), other].iter().any(|it| matches!(it, Changed::Done(_))));
@@ -318,10 +317,10 @@ async fn change_that_makes_a_post_published_emits_one_event() {
 async fn drafts_only_caller_cannot_change_a_post_scheduled_meanwhile() {
     let harness = PublishingHarness::new().await;
     let post = harness.schedule("Old", later(5000)).await;
-    let at = |scheduled_at| ChangePost { scheduled_at: Some(scheduled_at), ..ChangePost::default() };
+    let at = |scheduled_at| Changes { scheduled_at: Some(scheduled_at), ..Changes::default() };
     let draft = expect_done(harness.scheduling.change_post(harness.post(&post).await, at(None)).await.unwrap());
-    let drafts = |request| ChangePost { authority: Authority::Drafts, ..request };
-    let rewrite = || drafts(ChangePost { text: Some(text("New")), ..ChangePost::default() });
+    let drafts = |request| Changes { authority: Authority::Drafts, ..request };
+    let rewrite = || drafts(Changes { text: Some(text("New")), ..Changes::default() });
     let change = async |read: &Post, request| harness.scheduling.change_post(read.clone(), request).await.unwrap();
 
     assert_eq!(expect_done(change(&draft, rewrite()).await).text.as_str(), "New");
@@ -340,8 +339,8 @@ async fn drafts_only_caller_cannot_change_a_post_scheduled_meanwhile() {
     assert_eq!(harness.fake.texts(), ["New"]);
 }
 
-fn for_revision(revision: u64, change: ChangePost) -> ChangePost {
-    ChangePost { if_match: Some(IfMatch::revision(revision)), ..change }
+fn for_revision(revision: u64, change: Changes) -> Changes {
+    Changes { if_match: Some(IfMatch::revision(revision)), ..change }
 }
 
 #[tokio::test]
@@ -350,7 +349,7 @@ async fn concurrent_changes_of_one_revision_apply_once() {
         let harness = PublishingHarness::new().await;
         let post = harness.schedule("Old", later(5000)).await;
         let read = harness.post(&post).await;
-        let change = |content| for_revision(1, ChangePost { text: Some(text(content)), ..ChangePost::default() });
+        let change = |content| for_revision(1, Changes { text: Some(text(content)), ..Changes::default() });
 
         // Both read the first revision, so the later write conflicts with the earlier one.
         let (one, other) = tokio::join!(
@@ -378,7 +377,7 @@ async fn wrong_revision_changes_and_deletes_nothing() {
 
     // Read before or after the other change.
     for read in [&first, &now] {
-        for change in [ChangePost::default(), ChangePost { scheduled_at: Some(None), ..ChangePost::default() }] {
+        for change in [Changes::default(), Changes { scheduled_at: Some(None), ..Changes::default() }] {
             let changed = harness.scheduling.change_post(read.clone(), for_revision(1, change)).await.unwrap();
             assert!(matches!(changed, Changed::Stale), "{changed:?}");
         }
@@ -395,18 +394,17 @@ async fn wrong_revision_changes_and_deletes_nothing() {
 #[tokio::test]
 async fn draft_of_drafts_only_caller_needs_its_revision_to_schedule() {
     let harness = PublishingHarness::new().await;
-    let request = CreatePost {
-        text: Some(text("As it was read")),
+    let request = NewPost {
         targets: vec![NewTarget::new(0, harness.accounts[0].connection_id)],
         authority: Authority::Drafts,
-        ..CreatePost::default()
+        ..NewPost::new(text("As it was read"))
     };
-    let Created::New(draft) = harness.scheduling.create_post(harness.user.user_id, request).await.unwrap() else {
+    let Created::New(draft) = harness.scheduling.create_post(harness.user.user_id, request, None).await.unwrap() else {
         panic!()
     };
-    let schedule = ChangePost { scheduled_at: Some(Some(later(5))), ..ChangePost::default() };
+    let schedule = Changes { scheduled_at: Some(Some(later(5))), ..Changes::default() };
     let try_with = async |if_match| {
-        let request = ChangePost { if_match, ..schedule.clone() };
+        let request = Changes { if_match, ..schedule.clone() };
         harness.scheduling.change_post(harness.post(&draft).await, request).await.unwrap()
     };
 
@@ -414,7 +412,7 @@ async fn draft_of_drafts_only_caller_needs_its_revision_to_schedule() {
         let changed = try_with(unnamed).await;
         assert!(matches!(changed, Changed::NeedsRevision), "{changed:?}");
     }
-    let swapped = ChangePost { text: Some(text("Swapped")), authority: Authority::Drafts, ..ChangePost::default() };
+    let swapped = Changes { text: Some(text("Swapped")), authority: Authority::Drafts, ..Changes::default() };
     expect_done(harness.change(&draft, swapped).await);
     let changed = try_with(Some(IfMatch::revision(1))).await;
     assert!(matches!(changed, Changed::Stale), "{changed:?}");
@@ -430,8 +428,7 @@ async fn draft_changed_by_full_caller_needs_no_revision() {
     let harness = PublishingHarness::new().await;
     let post = harness.schedule("Hello", later(5000)).await;
     expect_done(harness.reschedule(&post, None).await);
-    let by_drafts =
-        |content| ChangePost { text: Some(text(content)), authority: Authority::Drafts, ..ChangePost::default() };
+    let by_drafts = |content| Changes { text: Some(text(content)), authority: Authority::Drafts, ..Changes::default() };
     expect_done(harness.change(&post, by_drafts("Theirs")).await);
     expect_done(harness.rewrite(&post, "Mine").await);
 
@@ -447,7 +444,7 @@ async fn post_waiting_for_reconnection_can_change_all_but_its_time() {
     let waiting = harness.post(&post).await;
     assert_eq!((waiting.status, waiting.targets[0].status), (PostStatus::Scheduled, TargetStatus::Pending));
 
-    expect_done(harness.change(&post, ChangePost::default()).await);
+    expect_done(harness.change(&post, Changes::default()).await);
     let changed = expect_done(harness.rewrite(&post, "New").await);
     assert_eq!((changed.status, changed.scheduled_at), (PostStatus::Scheduled, Some(later(5))));
     assert_eq!(invalid_fields(harness.reschedule(&post, Some(later(900))).await), "platforms.0.connected_account_id");

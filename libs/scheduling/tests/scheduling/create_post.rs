@@ -1,30 +1,29 @@
 use domain::idempotency::IdempotencyKey;
+use domain::post::NewPost;
 use domain::testing::{noon, text};
-use scheduling::{CreatePost, Created, SchedulingError};
+use publishing::testing::PublishingHarness;
+use scheduling::{Created, SchedulingError};
 use storage::{IdempotentRequest, PostWrite, PostWritten, StorageError};
 
-use publishing::testing::PublishingHarness;
-
-fn request(harness: &PublishingHarness) -> (IdempotentRequest, CreatePost) {
+fn request(harness: &PublishingHarness) -> (IdempotentRequest, NewPost) {
     let key = IdempotentRequest {
         user: harness.user.user_id,
         route: "POST /posts",
         key: IdempotencyKey::parse(b"one").unwrap(),
         body_hash: "hash".to_owned(),
     };
-    (key.clone(), CreatePost { text: Some(text("Hello")), key: Some(key), ..CreatePost::default() })
+    (key, NewPost::new(text("Hello")))
 }
 
 #[tokio::test]
 async fn repeated_request_returns_the_same_post() {
     let harness = PublishingHarness::new().await;
-    let (_, request) = request(&harness);
+    let (key, request) = request(&harness);
+    let create =
+        async || harness.scheduling.create_post(harness.user.user_id, request.clone(), Some(&key)).await.unwrap();
 
-    let Created::New(first) = harness.scheduling.create_post(harness.user.user_id, request.clone()).await.unwrap()
-    else {
-        panic!("no post")
-    };
-    let again = harness.scheduling.create_post(harness.user.user_id, request).await.unwrap();
+    let Created::New(first) = create().await else { panic!("no post") };
+    let again = create().await;
 
     assert!(matches!(again, Created::Replayed(post) if post.post_id == first.post_id));
 }
@@ -39,7 +38,7 @@ async fn unreadable_stored_response_is_an_internal_error() {
     let write = PostWrite { before: Some(&post), after: Some(&post), kept: stored_response, ..PostWrite::default() };
     assert_eq!(harness.store.write_post(&write, noon()).await.unwrap(), PostWritten::Done);
 
-    let created = harness.scheduling.create_post(harness.user.user_id, request).await;
+    let created = harness.scheduling.create_post(harness.user.user_id, request, Some(&key)).await;
 
     assert!(matches!(created, Err(SchedulingError::Storage(StorageError::Answer(_)))), "{created:?}");
 }

@@ -4,7 +4,6 @@ use std::sync::atomic::Ordering;
 use cloud::queue::DeliveryMessage;
 use domain::post::PostStatus;
 use domain::testing::noon;
-
 use publishing::testing::{FakePlatform, PublishFault, PublishingHarness, later};
 
 #[tokio::test]

@@ -23,7 +23,7 @@ impl Store {
             let (next, after) = rest.split_at(rest.len().min(per_page - posts.len()));
             let ids: Vec<PostId> = next.iter().map(|it| it.post_id).collect();
             let read: Vec<Post> =
-                self.read_posts(user, &ids).await?.into_iter().filter(|it| listing.fits(it)).collect();
+                self.read_posts(user, &ids).await?.into_iter().filter(|it| listing.filter.fits(it)).collect();
             gone += ids.len() - read.len();
             posts.extend(read);
             rest = after;
@@ -39,7 +39,7 @@ impl Store {
             let found = self.query_posts(user).set_exclusive_start_key(from).send().await?;
             for item in found.items.unwrap_or_default() {
                 let post: Post = from_item(item)?;
-                positions.extend(listing.fits(&post).then(|| Position::from(&post)));
+                positions.extend(listing.filter.fits(&post).then(|| Position::from(&post)));
             }
             from = found.last_evaluated_key;
             if from.is_none() {

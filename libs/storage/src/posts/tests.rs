@@ -3,7 +3,9 @@ mod interleaving;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use chrono::TimeDelta;
+use domain::post::Filter;
 use domain::testing::{a_connection, a_new_post, a_user, ids, noon};
+use domain::text::{ExternalId, Label};
 
 use super::*;
 use crate::post_write::{PostWrite, PostWritten};
@@ -14,9 +16,19 @@ async fn write(store: &Store, before: Option<&Post>, after: Option<&Post>) {
     assert_eq!(store.write_post(&write, noon()).await.unwrap(), PostWritten::Done);
 }
 
+fn label(raw: &str) -> Label {
+    Label::parse(raw).unwrap()
+}
+
 /// The expected page, according to the API contract.
 fn model(posts: &[Post], listing: &Listing) -> (Vec<PostId>, u64) {
-    let mut posts: Vec<_> = posts.iter().filter(|it| listing.status.is_none_or(|status| it.status == status)).collect();
+    let Filter { status, external_id, label } = &listing.filter;
+    let fits = |it: &&Post| {
+        status.is_none_or(|status| it.status == status)
+            && (external_id.is_none() || it.external_id == *external_id)
+            && label.iter().all(|label| it.labels.contains(label))
+    };
+    let mut posts: Vec<_> = posts.iter().filter(fits).collect();
     posts.sort_by(|one, other| {
         let order = match listing.sort {
             SortField::CreatedAt => one.post_id.cmp(&other.post_id),
@@ -39,7 +51,8 @@ async fn every_page_matches_the_contract() {
         let status = PostStatus::ALL[usize::try_from(number * 7 % 11 % 5).unwrap()];
         let minutes = i64::try_from(number * 13 % 5).unwrap();
         let at = (status != PostStatus::Draft).then(|| noon() + TimeDelta::minutes(minutes));
-        Post { status, scheduled_at: at, ..post }
+        let external_id = ExternalId::parse(&(number % 4).to_string()).ok();
+        Post { status, scheduled_at: at, external_id, labels: vec![label("all"), label(&status.as_str()[..1])], ..post }
     };
     for number in 0..34_u64 {
         let new = a_new_post(None, &[]);
@@ -62,8 +75,11 @@ async fn every_page_matches_the_contract() {
         }
     }
 
-    let statuses = PostStatus::ALL.into_iter().map(Some).chain([None]);
-    for status in statuses {
+    let by_label = |raw| Filter { label: Some(label(raw)), ..Filter::default() };
+    let by_id = Filter { external_id: ExternalId::parse("3").ok(), ..Filter::default() };
+    let scheduled = Filter { status: Some(PostStatus::Scheduled), ..by_label("all") };
+    let statuses = PostStatus::ALL.into_iter().map(Some).chain([None]).map(Filter::by_status);
+    for filter in statuses.chain([by_label("all"), by_label("p"), by_label("none"), by_id, scheduled]) {
         for (sort, direction, per_page) in [
             (SortField::CreatedAt, Direction::Asc, 4),
             (SortField::CreatedAt, Direction::Desc, 15),
@@ -73,7 +89,7 @@ async fn every_page_matches_the_contract() {
             (SortField::ScheduledAt, Direction::Asc, 15),
             (SortField::ScheduledAt, Direction::Desc, 100),
         ] {
-            let mut listing = Listing { status, sort, direction, page: 1, per_page };
+            let mut listing = Listing { filter: filter.clone(), sort, direction, page: 1, per_page };
             let last = listing.last_page(model(&posts, &listing).1);
             for page in (1..=last + 1).chain([Listing::MAX_PAGE]) {
                 listing.page = page;
@@ -103,8 +119,8 @@ async fn post_reads_back_for_its_own_user_only() {
 #[tokio::test]
 async fn user_without_posts_has_an_empty_first_page() {
     let (store, user) = (store().await, a_user());
-    let listing =
-        Listing { status: None, sort: SortField::ScheduledAt, direction: Direction::Desc, page: 1, per_page: 15 };
+    let (filter, sort, direction) = (Filter::default(), SortField::ScheduledAt, Direction::Desc);
+    let listing = Listing { filter, sort, direction, page: 1, per_page: 15 };
 
     let page = store.posts(user.user_id, &listing).await.unwrap();
 
@@ -138,7 +154,7 @@ async fn post_context_has_only_resources_of_the_user() {
 /// Asserts that a page is consistent with itself.
 fn assert_consistent(page: &Page, listing: &Listing) {
     let shown = page.posts.len() as u64;
-    assert!(page.posts.iter().all(|it| listing.fits(it)), "{listing:?}: {page:?}");
+    assert!(page.posts.iter().all(|it| listing.filter.fits(it)), "{listing:?}: {page:?}");
     assert!(page.posts.is_sorted_by(|one, other| listing.order(one, other).is_lt()), "{listing:?}");
     let expected = page.total.saturating_sub(listing.offset()).min(listing.per_page);
     assert_eq!(shown, expected, "{listing:?} with a total of {}", page.total);
@@ -170,7 +186,8 @@ async fn page_is_consistent_during_concurrent_writes() {
             let status = [PostStatus::Draft, PostStatus::Scheduled][usize::try_from(round / 6 % 2).unwrap()];
             let minutes = i64::try_from(round * 7 % 60).unwrap();
             let time = (status == PostStatus::Scheduled).then(|| noon() + TimeDelta::minutes(minutes));
-            let after = Post { status, scheduled_at: time, write_id: before.write_id + 1, ..before.clone() };
+            let labels = vec![label(["odd", "even"][usize::try_from(round / 2 % 2).unwrap()])];
+            let after = Post { status, scheduled_at: time, labels, write_id: before.write_id + 1, ..before.clone() };
             if round % 5 == 0 {
                 write(&store, Some(&before), None).await;
                 write(&store, None, Some(&after)).await;
@@ -180,12 +197,14 @@ async fn page_is_consistent_during_concurrent_writes() {
             mine[at] = after;
         }
     });
-    let readers = [None, Some(PostStatus::Draft), Some(PostStatus::Scheduled)].map(|status| {
+    let by_label = Filter { label: Some(label("odd")), ..Filter::default() };
+    let by_status = [None, Some(PostStatus::Draft), Some(PostStatus::Scheduled)].map(Filter::by_status);
+    let readers = by_status.into_iter().chain([by_label]).map(|filter| {
         let (store, is_over) = (&store, &is_over);
         async move {
             for round in 0..120_u64 {
                 let listing = Listing {
-                    status,
+                    filter: filter.clone(),
                     sort: [SortField::CreatedAt, SortField::ScheduledAt][usize::try_from(round % 2).unwrap()],
                     direction: [Direction::Asc, Direction::Desc][usize::try_from(round / 2 % 2).unwrap()],
                     page: 1 + round % 3,

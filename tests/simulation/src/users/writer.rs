@@ -7,8 +7,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Connection;
 use domain::id::PostId;
 use domain::idempotency::IdempotencyKey;
-use domain::post::{Authority, NewTarget, PostStatus};
-use scheduling::{ChangePost, Changed, CreatePost, Created, SchedulingError};
+use domain::post::{Authority, Changes, NewPost, NewTarget, PostStatus};
+use scheduling::{Changed, Created, SchedulingError};
 use storage::IdempotentRequest;
 use tokio::task::JoinSet;
 
@@ -84,21 +84,20 @@ impl Writer {
         let users = Arc::clone(&self.people);
         let deployment = &users.deployment;
         let world = &deployment.world;
-        let request = CreatePost {
-            text: Some(self.text()),
+        let request = NewPost {
             targets: self.targets(self.plot.targets.iter().copied()),
             scheduled_at: due.map(|it| self.at(it).max(world.now())),
-            key: Some(IdempotentRequest {
-                user: users.user.user_id,
-                route: "POST /posts",
-                key: IdempotencyKey::parse(self.label.to_string().as_bytes()).expect("a key"),
-                body_hash: String::new(),
-            }),
-            ..CreatePost::default()
+            ..NewPost::new(self.text())
+        };
+        let key = IdempotentRequest {
+            user: users.user.user_id,
+            route: "POST /posts",
+            key: IdempotencyKey::parse(self.label.to_string().as_bytes()).expect("a key"),
+            body_hash: String::new(),
         };
         for _ in 0..REPEATS {
             let Services { scheduling, .. } = deployment.started();
-            let create = scheduling.create_post(users.user.user_id, request.clone());
+            let create = scheduling.create_post(users.user.user_id, request.clone(), Some(&key));
             let ended = world.process("posts", REQUEST_LIMIT, create).await;
             match &ended {
                 Some(Ok(Created::New(post) | Created::Replayed(post))) => {
@@ -130,25 +129,23 @@ impl Writer {
     }
 
     /// The body of a request for this action.
-    fn request(&mut self, action: PostAction) -> ChangePost {
+    fn request(&mut self, action: PostAction) -> Changes {
         let now = self.people.deployment.world.now();
-        let unchanged = ChangePost::default();
+        let unchanged = Changes::default();
         match action {
-            PostAction::Rewrite => ChangePost { text: Some(self.text()), ..unchanged },
-            PostAction::Reschedule(after) => {
-                ChangePost { scheduled_at: Some(Some(self.at(after).max(now))), ..unchanged }
-            }
+            PostAction::Rewrite => Changes { text: Some(self.text()), ..unchanged },
+            PostAction::Reschedule(after) => Changes { scheduled_at: Some(Some(self.at(after).max(now))), ..unchanged },
             PostAction::Retarget(places) => {
                 let places = (0..8).filter(|it| places & (1 << it) != 0);
-                ChangePost { targets: Some(self.targets(places)), ..unchanged }
+                Changes { targets: Some(self.targets(places)), ..unchanged }
             }
             PostAction::Create(_) | PostAction::Unschedule | PostAction::Delete => {
-                ChangePost { scheduled_at: Some(None), ..unchanged }
+                Changes { scheduled_at: Some(None), ..unchanged }
             }
         }
     }
 
-    async fn change(&self, post: PostId, action: PostAction, request: ChangePost) {
+    async fn change(&self, post: PostId, action: PostAction, request: Changes) {
         let users = &self.people;
         let world = &users.deployment.world;
         world.note(format!("the writer of {post}: {action:?}"));

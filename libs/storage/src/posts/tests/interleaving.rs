@@ -87,7 +87,8 @@ async fn four_drafts() -> (Store, domain::user::User, MovingPost) {
 }
 
 fn by_time(status: Option<PostStatus>) -> Listing {
-    Listing { status, sort: SortField::ScheduledAt, direction: Direction::Asc, page: 1, per_page: 15 }
+    let filter = Filter::by_status(status);
+    Listing { filter, sort: SortField::ScheduledAt, direction: Direction::Asc, page: 1, per_page: 15 }
 }
 
 /// The third and the fourth post, wherever the moved one is listed.
