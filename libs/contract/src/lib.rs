@@ -12,7 +12,9 @@ mod webhooks;
 
 use serde::{Deserialize, Deserializer, Serializer};
 
-pub use self::access::{AccessTokenBody, DeviceAuthorization, DeviceCodeRequest, TokenRequest, TokenUser, User};
+pub use self::access::{
+    AccessTokenBody, CodeExchange, DeviceAuthorization, DeviceCodeRequest, OAuthToken, TokenRequest, TokenUser, User,
+};
 pub use self::connections::{
     Choice, ChoiceList, Connection, ConnectionDetails, ConnectionList, ConnectionRequest, ConnectionRequestStatus,
     MetaEntry, Platform, PlatformField, PlatformList, PlatformRule, RuleCondition,
