@@ -5,6 +5,7 @@
 
 mod access;
 mod connections;
+mod error;
 mod media;
 mod posts;
 mod timestamp;
@@ -19,6 +20,7 @@ pub use self::connections::{
     Choice, ChoiceList, Connection, ConnectionDetails, ConnectionList, ConnectionRequest, ConnectionRequestStatus,
     MetaEntry, Platform, PlatformField, PlatformList, PlatformRule, RuleCondition,
 };
+pub use self::error::ErrorBody;
 pub use self::media::{CreateMedium, FetchedMedium, MediumView, PresignedUpload};
 pub use self::posts::{
     Attempt, AttemptList, Creator, DescribedMedia, NewPost, NewPostMedia, NewPostPlatform, PageMeta, Post, PostChanges,
