@@ -74,14 +74,14 @@ for (const mode of ["legacy", { pin: "2026-07-28" }]) {
 seen.scope = kept.tokens.scope;
 
 const client = await connected("auto");
-const post = { content: "Hello from an assistant", accounts: [{ connection: Number(connection) }] };
+const post = { content: "Hello from an assistant", platforms: [{ connected_account_id: Number(connection) }] };
 const late = { ...post, scheduled_at: "2031-01-01T00:00:00Z", idempotency_key: "late" };
 seen.calls.platforms = await call(client, "list_platforms", {});
 seen.calls.platform = await call(client, "list_platforms", { platform: "sandbox" });
 seen.calls.connections = await call(client, "list_connections", {});
 seen.calls.connection = await call(client, "list_connections", { connection: Number(connection) });
 seen.calls.validated = await call(client, "validate_post", post);
-seen.calls.refused = await call(client, "validate_post", { ...post, accounts: [{ connection: 1 }] });
+seen.calls.refused = await call(client, "validate_post", { ...post, platforms: [{ connected_account_id: 1 }] });
 seen.calls.mistyped = await call(client, "create_post", { ...late, schedule_at: "now" });
 seen.calls.scheduled = await call(client, "create_post", late);
 const id = seen.calls.scheduled.value.id;
@@ -94,7 +94,7 @@ seen.calls.deleted = await call(client, "cancel_post", { post: id, then: "delete
 seen.calls.missing = await call(client, "get_post", { post: id });
 seen.calls.explained = await call(client, "explain_error", { status: 422 });
 seen.calls.file = await call(client, "upload_media_from_url", {
-  url: clientId.replace("client.json", "good.png"),
+  source_url: clientId.replace("client.json", "good.png"),
   mime_type: "image/png",
 });
 await client.close();

@@ -5,13 +5,13 @@ use api::{Api, ApiError, ApiResult, RequestBody, Visitor};
 use axum::Json;
 use axum::extract::State;
 use chrono::TimeDelta;
+use contract::{DeviceAuthorization, DeviceCodeRequest};
 use domain::token::{self, UserCode};
 use http::StatusCode;
 use secrecy::ExposeSecret;
 use storage::{DeviceGrant, DeviceGrantState, WriteOutcome};
 
-use crate::request::{DeviceCodeRequest, parse_device_code_request};
-use crate::response::DeviceAuthorization;
+use crate::request::parse_device_code_request;
 
 /// How long the device code and the user code are valid.
 const LIFETIME: TimeDelta = TimeDelta::seconds(900);
@@ -57,7 +57,7 @@ pub(crate) async fn create_device_code(
 
     let verification_uri = format!("{}/device", api.origin);
     let body = DeviceAuthorization {
-        device_code: device_code.expose_secret().to_owned(),
+        device_code,
         user_code: user_code.to_string(),
         verification_uri_complete: format!("{verification_uri}?user_code={user_code}"),
         verification_uri,

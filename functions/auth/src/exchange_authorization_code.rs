@@ -5,15 +5,14 @@ use api::{Api, ApiResult, ErrorBody, RequestBody, Visitor};
 use axum::Json;
 use axum::extract::State;
 use cloud::audit::{self, Event};
+use contract::{CodeExchange, OAuthToken};
 use domain::access_token::AccessToken;
 use domain::oauth::Resource;
 use domain::token;
-use secrecy::ExposeSecret;
 use storage::{AuthorizationGrant, TokenGrant, WriteOutcome};
 
 use crate::error::AuthError;
-use crate::request::{CodeExchange, TokenForm};
-use crate::response::TokenView;
+use crate::request::TokenForm;
 
 /// Exchange an authorization code for an access token
 ///
@@ -28,7 +27,7 @@ use crate::response::TokenView;
     request_body(content = CodeExchange, content_type = "application/x-www-form-urlencoded"),
     responses(
         Limited,
-        (status = 200, description = "The token", body = TokenView),
+        (status = 200, description = "The token", body = OAuthToken),
         (status = 400, description = "The request is invalid, or the code cannot be exchanged", body = ErrorBody, example = json!({
             "error": "invalid_grant",
             "error_description": "The code is unknown, has expired, or was already exchanged. Send the user to the authorization page again."
@@ -42,7 +41,7 @@ pub(crate) async fn exchange_authorization_code(
     State(api): State<Api>,
     visitor: Visitor,
     incoming: RequestBody,
-) -> ApiResult<Json<TokenView>> {
+) -> ApiResult<Json<OAuthToken>> {
     let form = TokenForm::read(&incoming.bytes()?)?;
     match form.get("grant_type")? {
         "authorization_code" => {}
@@ -66,9 +65,9 @@ pub(crate) async fn exchange_authorization_code(
     }
     let (token, grant) = exchange(&api, &hash, &code_hash, &request, resource).await?;
     audit::Entry::new(Event::TokenIssued).user(grant.owner).token(&token.hash()).address(visitor.ip).write();
-    Ok(Json(TokenView {
-        access_token: token.secret().expose_secret().to_owned(),
-        token_type: "Bearer",
+    Ok(Json(OAuthToken {
+        access_token: token.secret().clone(),
+        token_type: "Bearer".to_owned(),
         expires_in: (grant.expires_at - grant.created_at).num_seconds(),
         scope: grant.scopes.names().join(" "),
     }))

@@ -6,16 +6,14 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::audit::{self, Event};
+use contract::{AccessTokenBody, TokenRequest, TokenUser};
 use domain::access_token::AccessToken;
 use domain::id::UserId;
 use domain::token;
 use domain::user::User;
-use secrecy::ExposeSecret;
 use storage::{DeviceGrant, DeviceGrantState, TokenGrant, WriteOutcome, WriteRetries};
 
 use crate::error::AuthError;
-use crate::request::TokenRequest;
-use crate::response::{AccessTokenView, TokenUser};
 
 /// For this long, an expired code returns `expired_token`; after that, the code is unknown.
 const REMEMBERED: TimeDelta = TimeDelta::days(1);
@@ -33,7 +31,7 @@ const REMEMBERED: TimeDelta = TimeDelta::days(1);
     responses(
         Limited,
         BadBody,
-        (status = 200, description = "The token and its user", body = AccessTokenView),
+        (status = 200, description = "The token and its user", body = AccessTokenBody),
         (status = 400, description = "The user has not decided yet or denied the request, the code is expired or unknown, or the body is not JSON", body = ErrorBody, examples(
             ("authorization_pending" = (value = json!({
                 "error": "authorization_pending",
@@ -59,7 +57,7 @@ pub(crate) async fn exchange_device_code(
     State(api): State<Api>,
     visitor: Visitor,
     incoming: RequestBody,
-) -> ApiResult<Json<AccessTokenView>> {
+) -> ApiResult<Json<AccessTokenBody>> {
     let mut fields = incoming.fields(&["device_code"])?;
     let device_code = fields.required_text("device_code").unwrap_or_default();
     let hash = token::hash(&fields.finish(device_code)?);
@@ -121,10 +119,10 @@ async fn exchange(
     Ok(None)
 }
 
-fn body(token: &AccessToken, user: User) -> AccessTokenView {
-    AccessTokenView {
-        access_token: token.secret().expose_secret().to_owned(),
-        token_type: "Bearer",
+fn body(token: &AccessToken, user: User) -> AccessTokenBody {
+    AccessTokenBody {
+        access_token: token.secret().clone(),
+        token_type: "Bearer".to_owned(),
         user: TokenUser { id: user.user_id.to_string(), name: user.name, email: user.email },
     }
 }

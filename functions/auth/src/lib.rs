@@ -24,7 +24,6 @@ mod exchange_device_code;
 mod metadata;
 pub mod oidc;
 mod request;
-mod response;
 mod show_user;
 mod sign_in;
 mod sign_up;

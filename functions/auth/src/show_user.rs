@@ -5,9 +5,7 @@ use api::scope_guard::UserRead;
 use api::{Api, ApiError, ApiResult, Caller, Params};
 use axum::Json;
 use axum::extract::State;
-use domain::schedule;
-
-use crate::response::UserView;
+use contract::{Timestamp, User};
 
 /// Show the user of the token
 ///
@@ -17,21 +15,21 @@ use crate::response::UserView;
     path = "/api/v1/user",
     tag = USER,
     operation_id = "user.show",
-    responses((status = 200, description = "The user", body = UserView), Refused, Invalid),
+    responses((status = 200, description = "The user", body = User), Refused, Invalid),
     security(("token" = [])),
 )]
 pub(crate) async fn show_user(
     State(api): State<Api>,
     caller: Caller<UserRead>,
     params: Params,
-) -> ApiResult<Json<UserView>> {
+) -> ApiResult<Json<User>> {
     params.none()?;
     let user = api.store.user(caller.user).await?.ok_or(ApiError::Unauthenticated)?;
-    Ok(Json(UserView {
+    Ok(Json(User {
         id: user.user_id.to_string(),
         name: user.name,
         email: user.email,
-        created_at: schedule::show(user.created_at),
-        scopes: caller.scopes.names(),
+        created_at: Timestamp(user.created_at),
+        scopes: caller.scopes.names().into_iter().map(str::to_owned).collect(),
     }))
 }

@@ -5,6 +5,7 @@ use api::scope_guard::ConnectionsRead;
 use api::{ApiError, ApiResult, Caller, ErrorBody, Params, Segments, path_id};
 use axum::Json;
 use axum::extract::State;
+use contract::ChoiceList;
 use domain::delivery::AttemptError;
 use domain::id::ConnectionId;
 use platforms::{Choice, ChoicesRequest, DependencyError};
@@ -14,7 +15,6 @@ use tokio::time::timeout;
 
 use crate::App;
 use crate::error::ConnectionsError;
-use crate::response::{ChoiceList, ChoiceView};
 use crate::timeouts::CHOICES_TIMEOUT;
 
 /// In characters.
@@ -107,7 +107,7 @@ pub(crate) async fn list_choices(
     };
     let listed = app.api.with_permit(caller.user, host.as_deref(), listed).await??;
     let matches = |it: &Choice| query.as_ref().is_none_or(|query| is_match(it, query));
-    let data = listed.into_iter().filter(matches).map(|Choice { value, label }| ChoiceView { value, label });
+    let data = listed.into_iter().filter(matches).map(|Choice { value, label }| contract::Choice { value, label });
     Ok(Json(ChoiceList { data: data.collect() }))
 }
 

@@ -5,9 +5,10 @@ use api::scope_guard::ConnectionsRead;
 use api::{ApiResult, Caller, Params};
 use axum::Json;
 use axum::extract::State;
+use contract::ConnectionList;
 
 use crate::App;
-use crate::response::{ConnectionList, ConnectionView};
+use crate::response::connection_view;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StatusFilter {
@@ -60,7 +61,7 @@ pub(crate) async fn list_connections(
         .iter()
         .filter(|it| provider.as_ref().is_none_or(|provider| *provider == it.provider))
         .filter(|it| status.is_none_or(|status| (status == StatusFilter::NeedsReconnection) == it.needs_reconnection))
-        .map(ConnectionView::from)
+        .map(connection_view)
         .collect();
     Ok(Json(ConnectionList { data }))
 }

@@ -5,9 +5,10 @@ use api::scope_guard::ConnectionsRead;
 use api::{ApiResult, Caller, Params};
 use axum::Json;
 use axum::extract::State;
+use contract::PlatformList;
 
 use crate::App;
-use crate::response::{PlatformList, PlatformView};
+use crate::response::platform_view;
 
 /// Lists the platforms with their options, rules and form fields.
 #[utoipa::path(
@@ -25,7 +26,7 @@ pub(crate) async fn list_platforms(
     params: Params,
 ) -> ApiResult<Json<PlatformList>> {
     params.none()?;
-    let data = platforms::platform_infos().iter().map(|it| PlatformView::new(it, &app)).collect();
+    let data = platforms::platform_infos().iter().map(|it| platform_view(it, &app)).collect();
     Ok(Json(PlatformList { data }))
 }
 

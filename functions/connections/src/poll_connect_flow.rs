@@ -5,11 +5,12 @@ use api::scope_guard::ConnectionsWrite;
 use api::{ApiResult, Caller, ErrorBody, Params, Segments};
 use axum::Json;
 use axum::extract::State;
+use contract::ConnectionRequestStatus;
 use storage::{ConnectFlow, FlowState};
 
 use crate::App;
 use crate::error::ConnectionsError;
-use crate::response::{ConnectFlowStatus, ConnectionView};
+use crate::response::connection_view;
 
 /// Returns the status of a connection request.
 #[utoipa::path(
@@ -23,7 +24,7 @@ use crate::response::{ConnectFlowStatus, ConnectionView};
         ("stateToken" = String, Path, description = "The `state_token` of the connection request"),
     ),
     responses(
-        (status = 200, body = ConnectFlowStatus, description = "The status of the request"),
+        (status = 200, body = ConnectionRequestStatus, description = "The status of the request"),
         (
             status = 404,
             body = ErrorBody,
@@ -52,7 +53,7 @@ pub(crate) async fn poll_connect_flow(
     Segments((platform, state_token)): Segments<(String, String)>,
     params: Params,
     State(app): State<App>,
-) -> ApiResult<Json<ConnectFlowStatus>> {
+) -> ApiResult<Json<ConnectionRequestStatus>> {
     let now = app.api.clock.now();
     let is_ours = |it: &ConnectFlow| it.user_id == caller.user && it.provider == platform;
     let loaded = app.load_flow(state_token.clone(), caller.ip, now).await?;
@@ -70,12 +71,12 @@ pub(crate) async fn poll_connect_flow(
                 Some(id) => app.api.store.connection(caller.user, id).await?,
                 None => None,
             };
-            ConnectFlowStatus::Completed { connection: record.map(|it| ConnectionView::from(&it.connection)) }
+            ConnectionRequestStatus::Completed { connection: record.map(|it| connection_view(&it.connection)) }
         }
-        FlowState::Failed => ConnectFlowStatus::Failed,
+        FlowState::Failed => ConnectionRequestStatus::Failed,
         _ if connect_flow.is_open(now) => {
             let left_ms = (connect_flow.expires_at - now).num_milliseconds();
-            ConnectFlowStatus::Pending { expires_in: (left_ms + 999) / 1000 }
+            ConnectionRequestStatus::Pending { expires_in: (left_ms + 999) / 1000 }
         }
         _ => return Err(ConnectionsError::ExpiredFlow.into()),
     };

@@ -5,10 +5,11 @@ use api::scope_guard::ConnectionsRead;
 use api::{ApiError, ApiResult, Caller, Id, Params};
 use axum::Json;
 use axum::extract::State;
+use contract::ConnectionDetails;
 use domain::id::ConnectionId;
 
 use crate::App;
-use crate::response::ConnectionDetails;
+use crate::response::details_view;
 
 /// Shows one connected account, with its grant and its platform's limits.
 #[utoipa::path(
@@ -29,5 +30,5 @@ pub(crate) async fn show_connection(
 ) -> ApiResult<Json<ConnectionDetails>> {
     let record = app.api.store.connection(caller.user, id).await?.ok_or(ApiError::NotFound)?;
     params.none()?;
-    Ok(Json(ConnectionDetails::from(&record.connection)))
+    Ok(Json(details_view(&record.connection)))
 }

@@ -7,6 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use chrono::TimeDelta;
+use contract::ConnectionRequest;
 use domain::id::UserId;
 use domain::token;
 use platforms::{Connect, FieldValues};
@@ -17,7 +18,6 @@ use crate::App;
 use crate::connect_flow::AuthorizeOutcome;
 use crate::error::ConnectionsError;
 use crate::participant::Guests;
-use crate::response::ConnectFlowStarted;
 
 /// From the start to the platform's callback.
 const LIFETIME: TimeDelta = TimeDelta::seconds(600);
@@ -32,7 +32,7 @@ const LIFETIME: TimeDelta = TimeDelta::seconds(600);
     summary = "Start connecting an account",
     params(("platform" = String, Path, description = "The platform's name", example = "sandbox")),
     responses(
-        (status = 201, body = ConnectFlowStarted, description = "The connection request has started"),
+        (status = 201, body = ConnectionRequest, description = "The connection request has started"),
         (
             status = 422,
             body = ErrorBody,
@@ -51,7 +51,7 @@ pub(crate) async fn start_connect_flow(
     Segments(name): Segments<String>,
     params: Params,
     State(app): State<App>,
-) -> ApiResult<(StatusCode, Json<ConnectFlowStarted>)> {
+) -> ApiResult<(StatusCode, Json<ConnectionRequest>)> {
     params.none()?;
     let platform = app.platforms.get(&name).ok_or_else(|| {
         let enabled = app.platforms.names();
@@ -64,7 +64,7 @@ pub(crate) async fn start_connect_flow(
     let origin = &app.api.origin;
     Ok((
         StatusCode::CREATED,
-        Json(ConnectFlowStarted {
+        Json(ConnectionRequest {
             poll_url: format!("{origin}/api/v1/connections/connect/{}/status/{state_token}", platform.name()),
             state_token,
             authorization_url,

@@ -6,6 +6,7 @@ use api::openapi::{BadBody, MEDIA, Refused};
 use api::scope_guard::MediaWrite;
 use api::{ApiError, ApiResult, Caller, RequestBody};
 use axum::extract::State;
+use contract::{FetchedMedium, MediumView, PresignedUpload};
 use domain::id::UserId;
 use domain::media::{MediaPath, MimeType, human_size};
 use http::HeaderMap;
@@ -15,8 +16,8 @@ use url::Position;
 
 use crate::App;
 use crate::error::MediaError;
-use crate::request::{CreateMedium, CreateMediumBody};
-use crate::response::{FetchedView, MediumView, PresignedView, ReplayableResponse};
+use crate::request::CreateMedium;
+use crate::response::ReplayableResponse;
 
 /// How long links are valid.
 pub(crate) const LINKS_LAST: Duration = Duration::from_hours(1);
@@ -39,7 +40,7 @@ const EXPECTED_FOR: Duration = Duration::from_hours(25);
     path = "/api/v1/media",
     operation_id = "media.store",
     tag = MEDIA,
-    request_body(content = CreateMediumBody, content_type = "application/json"),
+    request_body(content = contract::CreateMedium, content_type = "application/json"),
     params((
         "idempotency-key" = Option<String>, Header,
         description = "A repeated request with the same key and body within 24 hours returns the first response again, with the header `idempotent-replayed: true`. A key is 1 to 255 visible ASCII characters.",
@@ -92,7 +93,7 @@ impl App {
         }
     }
 
-    async fn presign(&self, user: UserId, request: &CreateMedium) -> Result<PresignedView, MediaError> {
+    async fn presign(&self, user: UserId, request: &CreateMedium) -> Result<PresignedUpload, MediaError> {
         let (bytes, field) = match request.size {
             Some(size) => (size, "size"),
             None => (self.limits.max_bytes(request.mime_type, false), "mime_type"),
@@ -100,7 +101,7 @@ impl App {
         let medium = self.reserve_medium(user, request.mime_type, bytes, field).await?;
         let path = medium.path().to_string();
         let put = self.bucket.presigned_put(&path, request.mime_type.as_str(), request.size, LINKS_LAST).await?;
-        Ok(PresignedView { upload_url: put.url, upload_headers: put.headers, path, expires_in: LINKS_LAST.as_secs() })
+        Ok(PresignedUpload { upload_url: put.url, upload_headers: put.headers, path, expires_in: LINKS_LAST.as_secs() })
     }
 
     /// Writes the record of a file before the file exists: whatever happens later, the record leads
@@ -154,9 +155,9 @@ impl App {
         )
     }
 
-    pub(crate) async fn fetched(&self, medium: &Medium, size_bytes: u64) -> Result<FetchedView, MediaError> {
+    pub(crate) async fn fetched(&self, medium: &Medium, size_bytes: u64) -> Result<FetchedMedium, MediaError> {
         let path = medium.path().to_string();
         let url = self.bucket.presigned_get(&path, LINKS_LAST).await?;
-        Ok(FetchedView { path, url, mime_type: medium.mime_type.as_str().to_owned(), size: size_bytes })
+        Ok(FetchedMedium { path, url, mime_type: medium.mime_type.as_str().to_owned(), size: size_bytes })
     }
 }

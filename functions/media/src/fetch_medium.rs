@@ -2,6 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 use cloud::bucket::PutError;
+use contract::FetchedMedium;
 use domain::id::UserId;
 use domain::media::{MimeType, SNIFF_BYTES};
 use egress::fetch::{FetchError, FetchedBody};
@@ -10,10 +11,14 @@ use storage::{MarkMediaOutcome, Medium};
 
 use crate::App;
 use crate::error::MediaError;
-use crate::response::FetchedView;
 
 impl App {
-    pub(crate) async fn fetch(&self, user: UserId, mime_type: MimeType, url: &str) -> Result<FetchedView, MediaError> {
+    pub(crate) async fn fetch(
+        &self,
+        user: UserId,
+        mime_type: MimeType,
+        url: &str,
+    ) -> Result<FetchedMedium, MediaError> {
         let max_bytes = self.limits.max_bytes(mime_type, true);
         let mut body = self.fetcher.open(url, max_bytes).await?;
         let start = start(&mut body).await?;
@@ -31,7 +36,7 @@ impl App {
         }
     }
 
-    async fn keep(&self, medium: &Medium, start: Bytes, rest: FetchedBody) -> Result<FetchedView, MediaError> {
+    async fn keep(&self, medium: &Medium, start: Bytes, rest: FetchedBody) -> Result<FetchedMedium, MediaError> {
         let path = medium.path().to_string();
         let bytes = futures::stream::once(async { Ok(start) }).chain(rest.into_stream());
         let put = self.bucket.put(&path, medium.mime_type.as_str(), bytes).await;

@@ -4,54 +4,12 @@ use api::{ApiResult, RequestBody};
 use domain::idempotency::IdempotencyKey;
 use domain::media::{Filename, MediaLimits, MimeType, human_size};
 use http::HeaderMap;
-use serde::Deserialize;
 use url::Url;
-use utoipa::ToSchema;
 
 /// In Unicode code points.
 const MAX_URL_CHARS: usize = 2048;
 
-/// The file to upload or to fetch.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = CreateMedium, example = json!({ "mime_type": "image/png", "filename": "harbour.png" }))]
-#[expect(dead_code, reason = "only the schema; the fields are parsed one by one to report all errors")]
-pub(crate) struct CreateMediumBody {
-    /// The type of the file. The first bytes of the file must match it.
-    #[schema(value_type = Type)]
-    mime_type: MimeType,
-    /// Your name for the file. It has no effect on where the file is stored.
-    #[schema(max_length = 255)]
-    filename: Option<String>,
-    /// The URL from which the service fetches the file: http or https, on a public address.
-    #[schema(format = "uri", max_length = 2048)]
-    source_url: Option<String>,
-    /// The size of the file in bytes. If you send it, `upload_url` accepts only a file of exactly
-    /// this size, and until the file arrives, the upload counts with this size towards your storage
-    /// limit, not with the largest size of its type.
-    #[schema(minimum = 1)]
-    size: Option<u64>,
-}
-
-/// The type of a file.
-#[derive(ToSchema)]
-#[schema(as = MimeType)]
-#[expect(dead_code, reason = "only the schema")]
-pub(crate) enum Type {
-    #[schema(rename = "image/jpeg")]
-    Jpeg,
-    #[schema(rename = "image/png")]
-    Png,
-    #[schema(rename = "image/gif")]
-    Gif,
-    #[schema(rename = "image/webp")]
-    Webp,
-    #[schema(rename = "video/mp4")]
-    Mp4,
-    #[schema(rename = "video/quicktime")]
-    Quicktime,
-}
-
+/// The parsed [`contract::CreateMedium`].
 #[derive(Clone, Debug)]
 pub(crate) struct CreateMedium {
     pub(crate) mime_type: MimeType,

@@ -6,13 +6,14 @@ use api::{ApiError, ApiResult, Caller, FieldValue, Id, RequestBody};
 use axum::Json;
 use axum::extract::State;
 use cloud::audit;
+use contract::{Webhook, WebhookChanges};
 use domain::id::{UserId, WebhookId};
 use domain::webhook::{EndpointUrl, EventKind};
 use storage::{EndpointRecord, StorageError, WriteOutcome, WriteRetries};
 
 use crate::App;
-use crate::request::{self, ChangesBody};
-use crate::response::WebhookView;
+use crate::request;
+use crate::response::webhook_view;
 
 /// Attempts of one change while concurrent requests change the endpoint.
 pub(crate) const MAX_ATTEMPTS: u32 = 8;
@@ -26,15 +27,15 @@ pub(crate) const MAX_ATTEMPTS: u32 = 8;
     description = "Omitted fields keep their value. After a change of `url`, the webhook is `unverified` until it responds to a `webhook.test` with 2xx. Events that occur while a webhook is disabled or unverified are never sent to it.",
     security(("token" = [])),
     params(("webhook" = u64, Path, description = "The webhook's id", minimum = 1, maximum = 9_007_199_254_740_991_i64)),
-    request_body(content = ChangesBody),
-    responses((status = 200, description = "The changed webhook", body = WebhookView), Refused, Missing, BadBody)
+    request_body(content = WebhookChanges),
+    responses((status = 200, description = "The changed webhook", body = Webhook), Refused, Missing, BadBody)
 )]
 pub(crate) async fn change_webhook(
     State(app): State<App>,
     caller: Caller<WebhooksWrite>,
     Id(webhook): Id<WebhookId>,
     incoming: RequestBody,
-) -> ApiResult<Json<WebhookView>> {
+) -> ApiResult<Json<Webhook>> {
     let webhook_before = app.api.store.webhook(caller.user, webhook).await?;
     webhook_before.ok_or(ApiError::NotFound)?;
     let mut fields = incoming.fields(request::CHANGES)?;
@@ -52,7 +53,7 @@ pub(crate) async fn change_webhook(
     let changed = app.change(caller.user, webhook, &Changes { url, events, disabled }).await?;
     let record = changed.ok_or(ApiError::NotFound)?;
     audit::Entry::new(audit::Event::WebhookChanged).user(caller.user).address(caller.ip).write();
-    Ok(Json(WebhookView::new(&record, app.api.clock.now())))
+    Ok(Json(webhook_view(&record, app.api.clock.now())))
 }
 
 /// Changes to an endpoint; `None` keeps the value.

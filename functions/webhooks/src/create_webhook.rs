@@ -6,6 +6,7 @@ use api::{ApiResult, Caller, FieldValue, HeldToken, RequestBody};
 use axum::Json;
 use axum::extract::State;
 use cloud::audit;
+use contract::{NewWebhook, WebhookWithSecret};
 use domain::id::UserId;
 use domain::validation_errors::ValidationErrors;
 use domain::webhook::{Creator, EndpointUrl, EventKind, MAX_ENDPOINTS, WebhookEndpoint, WebhookSecret, WebhookSecrets};
@@ -14,8 +15,8 @@ use storage::{EndpointAdded, EndpointRecord};
 
 use crate::App;
 use crate::error::WebhooksError;
-use crate::request::{self, NewWebhookBody};
-use crate::response::WithSecret;
+use crate::request;
+use crate::response::with_secret_view;
 
 #[utoipa::path(
     post,
@@ -25,15 +26,15 @@ use crate::response::WithSecret;
     summary = "Create a webhook",
     description = "The response contains the secret that signs the messages. It is not shown again. A user can have at most 10 webhooks. A new webhook is `unverified`: it receives events after it has responded to a `webhook.test` with 2xx. Messages follow Standard Webhooks (standardwebhooks.com): verify them with its libraries.",
     security(("token" = [])),
-    request_body(content = NewWebhookBody),
-    responses((status = 201, description = "The webhook and its secret", body = WithSecret), Refused, BadBody)
+    request_body(content = NewWebhook),
+    responses((status = 201, description = "The webhook and its secret", body = WebhookWithSecret), Refused, BadBody)
 )]
 pub(crate) async fn create_webhook(
     State(app): State<App>,
     caller: Caller<WebhooksWrite>,
     token: HeldToken,
     incoming: RequestBody,
-) -> ApiResult<(StatusCode, Json<WithSecret>)> {
+) -> ApiResult<(StatusCode, Json<WebhookWithSecret>)> {
     let mut fields = incoming.fields(request::FIELDS)?;
     let url = match request::url(&app, &mut fields) {
         FieldValue::Value(url) => Some(url),
@@ -54,7 +55,7 @@ pub(crate) async fn create_webhook(
         return Err(ValidationErrors::one("url", message).into());
     };
     audit::Entry::new(audit::Event::WebhookMade).user(caller.user).token(&id).address(caller.ip).write();
-    Ok((StatusCode::CREATED, Json(WithSecret::new(&record, &secret, app.api.clock.now()))))
+    Ok((StatusCode::CREATED, Json(with_secret_view(&record, &secret, app.api.clock.now()))))
 }
 
 impl App {

@@ -6,12 +6,13 @@ use api::{ApiError, ApiResult, Caller, FieldValue, Fields, Id, Params};
 use axum::Json;
 use axum::extract::State;
 use chrono::DateTime;
+use contract::{WebhookDeliveriesMeta, WebhookDeliveryList};
 use domain::id::WebhookId;
 use domain::webhook::MessageId;
 use storage::WebhookDeliveryCursor;
 
 use crate::App;
-use crate::response::{DeliveriesMeta, DeliveryView, WebhookDeliveryList};
+use crate::response::delivery_view;
 
 const DEFAULT_PER_PAGE: u32 = 15;
 
@@ -43,9 +44,9 @@ pub(crate) async fn list_deliveries(
 
     let (deliveries, next) = app.api.store.webhook_deliveries(caller.user, webhook, cursor.as_ref(), limit).await?;
     let now = app.api.clock.now();
-    let data = deliveries.iter().filter(|it| it.is_kept(now)).map(DeliveryView::from).collect();
+    let data = deliveries.iter().filter(|it| it.is_kept(now)).map(delivery_view).collect();
     let next = next.map(|it| format!("{}-{}", it.created_at.timestamp_millis(), it.message_id));
-    Ok(Json(WebhookDeliveryList { data, meta: DeliveriesMeta { next } }))
+    Ok(Json(WebhookDeliveryList { data, meta: WebhookDeliveriesMeta { next } }))
 }
 
 fn parse_per_page(fields: &mut Fields) -> u32 {

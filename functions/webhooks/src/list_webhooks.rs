@@ -5,9 +5,10 @@ use api::scope_guard::WebhooksWrite;
 use api::{ApiResult, Caller, Params};
 use axum::Json;
 use axum::extract::State;
+use contract::WebhookList;
 
 use crate::App;
-use crate::response::{WebhookList, WebhookView};
+use crate::response::webhook_view;
 
 #[utoipa::path(
     get,
@@ -25,5 +26,5 @@ pub(crate) async fn list_webhooks(
 ) -> ApiResult<Json<WebhookList>> {
     params.none()?;
     let records = app.api.store.webhooks(caller.user).await?;
-    Ok(Json(WebhookList { data: records.iter().map(|it| WebhookView::new(it, app.api.clock.now())).collect() }))
+    Ok(Json(WebhookList { data: records.iter().map(|it| webhook_view(it, app.api.clock.now())).collect() }))
 }

@@ -11,7 +11,7 @@ use storage::{WriteOutcome, WriteRetries};
 
 use crate::App;
 use crate::change_webhook::MAX_ATTEMPTS;
-use crate::response::DeliveryView;
+use crate::response::delivery_view;
 use crate::test_webhook::check_accepts;
 
 #[utoipa::path(
@@ -26,14 +26,14 @@ use crate::test_webhook::check_accepts;
         ("webhook" = u64, Path, description = "The webhook's id", minimum = 1, maximum = 9_007_199_254_740_991_i64),
         ("delivery" = String, Path, description = "The delivery's id"),
     ),
-    responses((status = 202, description = "The delivery, which is `waiting` again", body = DeliveryView), Refused, Missing, BadBody)
+    responses((status = 202, description = "The delivery, which is `waiting` again", body = contract::WebhookDelivery), Refused, Missing, BadBody)
 )]
 pub(crate) async fn redeliver(
     State(app): State<App>,
     caller: Caller<WebhooksWrite>,
     Segments((webhook, delivery)): Segments<(String, String)>,
     incoming: RequestBody,
-) -> ApiResult<(StatusCode, Json<DeliveryView>)> {
+) -> ApiResult<(StatusCode, Json<contract::WebhookDelivery>)> {
     let name = WebhookDeliveryId {
         user_id: caller.user,
         webhook_id: path_id(&webhook)?,
@@ -56,7 +56,7 @@ pub(crate) async fn redeliver(
         let redelivery = delivery.redeliver(now);
         if store.replace_webhook_delivery(&delivery, &redelivery).await? == WriteOutcome::Applied {
             app.try_queue_if_soon(&redelivery).await;
-            return Ok((StatusCode::ACCEPTED, Json(DeliveryView::from(&redelivery))));
+            return Ok((StatusCode::ACCEPTED, Json(delivery_view(&redelivery))));
         }
         found = store.webhook_delivery_and_endpoint(&name).await?;
         retries.next_attempt().await?;

@@ -4,44 +4,7 @@ use api::{FieldValue, Fields};
 use domain::webhook::{EndpointUrl, EventKind};
 use egress::{EgressError, Schemes};
 
-use serde::Deserialize;
-use utoipa::ToSchema;
-
 use crate::App;
-
-/// A new webhook: which events are sent, and to which URL.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = NewWebhook, example = json!({
-    "url": "https://example.com/webhooks",
-    "events": ["post.published", "post.failed"]
-}))]
-#[expect(dead_code, reason = "read field by field; this is its description")]
-pub(crate) struct NewWebhookBody {
-    /// An https URL that is reachable from the internet. It receives a POST for each event.
-    #[schema(format = "uri", max_length = 2048)]
-    url: String,
-    /// The event types to send, each once. Omitted, `null` or empty means all events.
-    #[schema(max_items = 10)]
-    events: Option<Vec<String>>,
-}
-
-/// Fields to change. Omitted fields keep their value.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = WebhookChanges, example = json!({ "disabled": false }))]
-#[expect(dead_code, reason = "read field by field; this is its description")]
-pub(crate) struct ChangesBody {
-    /// A new URL. The webhook is `unverified` until it responds to a test with 2xx.
-    #[schema(format = "uri", max_length = 2048, nullable = false)]
-    url: Option<String>,
-    /// The event types to send, as the complete list; an empty list or `null` means all events.
-    #[schema(max_items = 10)]
-    events: Option<Vec<String>>,
-    /// `true` stops all events. `false` enables the webhook again, even after it was disabled because of failures.
-    #[schema(nullable = false)]
-    disabled: Option<bool>,
-}
 
 pub(crate) const FIELDS: &[&str] = &["url", "events"];
 

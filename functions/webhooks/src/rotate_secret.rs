@@ -6,13 +6,14 @@ use api::{ApiError, ApiResult, Caller, Id, RequestBody};
 use axum::Json;
 use axum::extract::State;
 use cloud::audit;
+use contract::WebhookWithSecret;
 use domain::id::WebhookId;
 use domain::webhook::WebhookSecret;
 use storage::{EndpointRecord, WriteOutcome, WriteRetries};
 
 use crate::App;
 use crate::change_webhook::MAX_ATTEMPTS;
-use crate::response::WithSecret;
+use crate::response::with_secret_view;
 
 #[utoipa::path(
     post,
@@ -23,14 +24,14 @@ use crate::response::WithSecret;
     description = "For 24 hours, messages are signed with the old and the new secret, so that none fails verification while you deploy the new one. If you rotate more often, the last four replaced secrets each stay valid for 24 hours.",
     security(("token" = [])),
     params(("webhook" = u64, Path, description = "The webhook's id", minimum = 1, maximum = 9_007_199_254_740_991_i64)),
-    responses((status = 200, description = "The webhook and its new secret", body = WithSecret), Refused, Missing, BadBody)
+    responses((status = 200, description = "The webhook and its new secret", body = WebhookWithSecret), Refused, Missing, BadBody)
 )]
 pub(crate) async fn rotate_secret(
     State(app): State<App>,
     caller: Caller<WebhooksWrite>,
     Id(webhook): Id<WebhookId>,
     incoming: RequestBody,
-) -> ApiResult<Json<WithSecret>> {
+) -> ApiResult<Json<WebhookWithSecret>> {
     let store = &app.api.store;
     let mut record = store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
     incoming.optional_fields(&[])?.finish(())?;
@@ -46,7 +47,7 @@ pub(crate) async fn rotate_secret(
         record = EndpointRecord { endpoint, secrets: record.secrets.rotated(sealed.clone(), now) };
         if store.replace_webhook(&before, &record, None).await? == WriteOutcome::Applied {
             audit::Entry::new(audit::Event::WebhookRotated).user(caller.user).address(caller.ip).write();
-            return Ok(Json(WithSecret::new(&record, &secret, now)));
+            return Ok(Json(with_secret_view(&record, &secret, now)));
         }
         record = store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
         retries.next_attempt().await?;

@@ -4,9 +4,9 @@ use api::openapi::{Invalid, Limited, WEBHOOKS};
 use api::{ApiResult, Params, Visitor};
 use axum::Json;
 use axum::extract::State;
+use contract::WebhookKey;
 
 use crate::App;
-use crate::response::WebhookKey;
 
 #[utoipa::path(
     get,

@@ -14,7 +14,7 @@ use serde_json::json;
 use storage::StorageError;
 
 use crate::App;
-use crate::response::DeliveryView;
+use crate::response::delivery_view;
 
 #[utoipa::path(
     post,
@@ -25,20 +25,20 @@ use crate::response::DeliveryView;
     description = "Sends a `webhook.test` immediately. A test is never retried. The delivery shows the response. A 2xx response enables an `unverified` webhook.",
     security(("token" = [])),
     params(("webhook" = u64, Path, description = "The webhook's id", minimum = 1, maximum = 9_007_199_254_740_991_i64)),
-    responses((status = 202, description = "The delivery of the test", body = DeliveryView), Refused, Missing, BadBody)
+    responses((status = 202, description = "The delivery of the test", body = contract::WebhookDelivery), Refused, Missing, BadBody)
 )]
 pub(crate) async fn test_webhook(
     State(app): State<App>,
     caller: Caller<WebhooksWrite>,
     Id(webhook): Id<WebhookId>,
     incoming: RequestBody,
-) -> ApiResult<(StatusCode, Json<DeliveryView>)> {
+) -> ApiResult<(StatusCode, Json<contract::WebhookDelivery>)> {
     let record = app.api.store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
     incoming.optional_fields(&[])?.finish(())?;
     check_accepts(&record.endpoint, EventKind::WebhookTest)?;
 
     let delivery = app.test(caller.user, webhook).await?.ok_or(ApiError::Internal)?;
-    Ok((StatusCode::ACCEPTED, Json(DeliveryView::from(&delivery))))
+    Ok((StatusCode::ACCEPTED, Json(delivery_view(&delivery))))
 }
 
 impl App {

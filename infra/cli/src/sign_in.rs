@@ -72,8 +72,8 @@ async fn run_device_flow(client: &Client, arguments: &Login) -> Result<SecretStr
 }
 
 async fn wait_for_approval(client: &Client, device: &DeviceAuthorization) -> Result<SecretString, CliError> {
-    let ends = Instant::now() + Duration::from_secs(device.expires_in.min(3600));
-    let interval = Duration::from_secs(device.interval.clamp(1, 60));
+    let ends = Instant::now() + Duration::from_secs(device.expires_in.min(3600).into());
+    let interval = Duration::from_secs(device.interval.clamp(1, 60).into());
     while Instant::now() < ends {
         tokio::time::sleep(interval).await;
         let error = match client.exchange_device_code(&device.device_code).await {

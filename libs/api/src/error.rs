@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
+use contract::ErrorBody;
 use domain::validation_errors::ValidationErrors;
 use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
-use serde::Serialize;
 use storage::StorageError;
-use utoipa::ToSchema;
 
 pub type ApiResult<T> = Result<T, ApiError>;
 
@@ -73,31 +72,6 @@ pub enum ApiError {
     Unavailable,
 }
 
-/// Why a request was refused: `message`, with `errors` if fields are invalid; or `error` and
-/// `error_description` where programs distinguish reasons.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = Error)]
-pub struct ErrorBody {
-    /// What happened, and what to do about it. For invalid fields: the first error, and how many
-    /// more there are.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, example = "content is required")]
-    pub message: Option<String>,
-    /// The errors by field, at most 50. The fields of list entries look like `platforms.0.content`.
-    /// Long names are truncated.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, example = json!({ "content": ["content is required"] }))]
-    pub errors: Option<BTreeMap<String, Vec<String>>>,
-    /// A code for programs, such as `not_found`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub error: Option<String>,
-    /// What happened, and what to do about it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub error_description: Option<String>,
-}
-
 /// When a client may try again after a storage failure, in seconds.
 const STORE_WAIT: u64 = 5;
 
@@ -119,7 +93,7 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         use StatusCode as S;
         match self {
-            Self::Invalid(errors) => (S::UNPROCESSABLE_ENTITY, Json(ErrorBody::from(&errors))).into_response(),
+            Self::Invalid(errors) => (S::UNPROCESSABLE_ENTITY, Json(validation_body(&errors))).into_response(),
             Self::OAuth { status, error, description } => {
                 let (error, error_description) = (Some(error.to_owned()), Some(description));
                 (status, Json(ErrorBody { error, error_description, ..ErrorBody::default() })).into_response()
@@ -169,14 +143,12 @@ fn with_retry_after(mut response: Response, wait: u64) -> Response {
     response
 }
 
-impl From<&ValidationErrors> for ErrorBody {
-    fn from(validation_errors: &ValidationErrors) -> Self {
-        let mut errors: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for (field, message) in validation_errors.iter() {
-            errors.entry(field.to_owned()).or_default().push(message.to_owned());
-        }
-        Self { message: Some(validation_errors.summary()), errors: Some(errors), ..Self::default() }
+fn validation_body(validation_errors: &ValidationErrors) -> ErrorBody {
+    let mut errors: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (field, message) in validation_errors.iter() {
+        errors.entry(field.to_owned()).or_default().push(message.to_owned());
     }
+    ErrorBody { message: Some(validation_errors.summary()), errors: Some(errors), ..ErrorBody::default() }
 }
 
 impl From<ValidationErrors> for ApiError {
@@ -205,7 +177,7 @@ mod tests {
         faults.add("content", "is required");
         faults.add("media", "names one twice");
 
-        let body = ErrorBody::from(&faults);
+        let body = validation_body(&faults);
 
         assert_eq!(body.message.as_deref(), Some("media is too long (and 2 more errors)"));
         assert_eq!(body.errors.unwrap()["media"], ["media is too long", "media names one twice"]);

@@ -37,7 +37,8 @@ pub use utoipa_axum;
 
 pub use caller::{Caller, HeldToken, Visitor};
 pub use common_layers::{CommonLayers, RequestId};
-pub use error::{ApiError, ApiResult, ErrorBody};
+pub use contract::ErrorBody;
+pub use error::{ApiError, ApiResult};
 pub use fields::{FieldValue, Fields};
 pub use limit::{ClientIp, RateLimits};
 pub use middleware::finish;

@@ -5,11 +5,12 @@
 //!
 //! ```text
 //! #[utoipa::path(get, path = "/api/v1/posts/{post}", tag = POSTS, operation_id = "post.show",
-//!     responses((status = 200, body = PostView), Refused, Missing), security(("token" = [])))]
+//!     responses((status = 200, body = contract::Post), Refused, Missing), security(("token" = [])))]
 //! ```
 
 use std::collections::BTreeMap;
 
+use contract::ErrorBody;
 use serde_json::{Value, json};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{
@@ -18,7 +19,7 @@ use utoipa::openapi::{
 };
 use utoipa::{IntoResponses, PartialSchema, ToSchema};
 
-use crate::error::{ErrorBody, NOT_FOUND, PRECONDITION_FAILED, TOKEN_MISSING, TOO_LARGE, UNAVAILABLE, WRONG_TYPE};
+use crate::error::{NOT_FOUND, PRECONDITION_FAILED, TOKEN_MISSING, TOO_LARGE, UNAVAILABLE, WRONG_TYPE};
 
 /// The document as it is served: the result of [`describe`] for every function, kept as a file so
 /// that every change is reviewed.

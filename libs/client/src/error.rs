@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Deserialize;
+use contract::ErrorBody;
 use thiserror::Error;
 
 /// Why a call returned no value.
@@ -44,15 +44,6 @@ pub struct ErrorResponse {
     pub request_id: Option<String>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct ErrorBody {
-    message: Option<String>,
-    errors: BTreeMap<String, Vec<String>>,
-    error: Option<String>,
-    error_description: Option<String>,
-}
-
 /// The most characters that are shown of a response that is not the API's own.
 const MAX_FOREIGN: usize = 200;
 
@@ -63,7 +54,7 @@ impl ErrorResponse {
             let shown: String = json.chars().filter(|it| !it.is_control()).take(MAX_FOREIGN).collect();
             format!("HTTP status {status}: {shown}")
         });
-        Self { status, code: body.error, message, errors: body.errors, json, request_id }
+        Self { status, code: body.error, message, errors: body.errors.unwrap_or_default(), json, request_id }
     }
 }
 

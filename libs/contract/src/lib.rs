@@ -5,6 +5,7 @@
 
 mod access;
 mod connections;
+mod error;
 mod media;
 mod posts;
 mod timestamp;
@@ -12,11 +13,14 @@ mod webhooks;
 
 use serde::{Deserialize, Deserializer, Serializer};
 
-pub use self::access::{AccessTokenBody, DeviceAuthorization, DeviceCodeRequest, TokenRequest, TokenUser, User};
+pub use self::access::{
+    AccessTokenBody, CodeExchange, DeviceAuthorization, DeviceCodeRequest, OAuthToken, TokenRequest, TokenUser, User,
+};
 pub use self::connections::{
     Choice, ChoiceList, Connection, ConnectionDetails, ConnectionList, ConnectionRequest, ConnectionRequestStatus,
     MetaEntry, Platform, PlatformField, PlatformList, PlatformRule, RuleCondition,
 };
+pub use self::error::ErrorBody;
 pub use self::media::{CreateMedium, FetchedMedium, MediumView, PresignedUpload};
 pub use self::posts::{
     Attempt, AttemptList, Creator, DescribedMedia, ListPosts, NewPost, NewPostMedia, NewPostPlatform, PageMeta, Post,

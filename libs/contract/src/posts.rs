@@ -322,7 +322,7 @@ impl NewPost {
 
 /// One account to publish to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with connected_account_id")]
 pub struct NewPostPlatform {
     /// The id of a connection.
     #[schema(minimum = 1, maximum = 9_007_199_254_740_991_i64)]
@@ -345,7 +345,7 @@ pub struct NewPostPlatform {
 
 /// A file of the post: its path alone, or with an alt text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a file must be a path, or an object with path and alt_text")]
 pub enum NewPostMedia {
     /// The path that `POST /media` returned.
     Path(String),

@@ -61,7 +61,10 @@ impl<'de> Deserialize<'de> for PostTime {
         if raw == NOW {
             return Ok(Self::Now);
         }
-        let at = DateTime::parse_from_rfc3339(&raw).map_err(serde::de::Error::custom)?;
+        let at = DateTime::parse_from_rfc3339(&raw).map_err(|_| {
+            let what = "the time of a post must have an offset, as in 2026-11-21T09:30:00+01:00, or be \"now\"";
+            serde::de::Error::custom(what)
+        })?;
         Ok(Self::At(Timestamp(at.to_utc())))
     }
 }

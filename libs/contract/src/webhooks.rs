@@ -3,33 +3,48 @@
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use super::exposed;
 use crate::Timestamp;
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A webhook: a URL that receives events.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Webhook {
+    /// The id of the webhook.
+    #[schema(example = 1_234_567_003)]
     pub id: u64,
-    /// The URL that receives messages.
+    /// The URL that receives the events.
+    #[schema(example = "https://example.com/webhooks")]
     pub url: String,
-    /// The events that it receives; empty means all.
+    /// The event types that are sent; empty means all events.
+    #[schema(example = json!(["post.published", "post.failed"]))]
     pub events: Vec<String>,
+    /// `unverified` (it has not responded to a `webhook.test` with 2xx), `enabled` or `disabled`. Only an enabled
+    /// webhook receives events.
+    #[schema(value_type = String, example = "enabled")]
     pub status: WebhookStatus,
-    /// Whether it receives nothing.
+    /// `true` if nothing is sent to the webhook.
+    #[schema(example = false)]
     pub disabled: bool,
-    #[serde(default)]
+    /// When it was disabled; null if it is not.
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub disabled_at: Option<Timestamp>,
-    /// `owner`, `gone` (it returned 410) or `failing` (for five days).
-    #[serde(default)]
+    /// `owner` (you or one of your apps disabled it), `gone` (it responded with 410) or `failing` (every attempt failed
+    /// for five days); null if it is not disabled.
+    #[schema(example = "failing")]
     pub disabled_reason: Option<String>,
-    /// Start of the current series of failed attempts; `None` after a success.
-    #[serde(default)]
+    /// When the current series of failed attempts began; null if the last attempt succeeded.
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub failing_since: Option<Timestamp>,
-    /// Until when the secret before the last rotation signs too; `None` when only the newest one
-    /// signs.
-    #[serde(default)]
+    /// When the previous secret stops signing; null if only the newest secret signs.
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub previous_secret_until: Option<Timestamp>,
+    /// When the webhook was created.
+    #[schema(value_type = String, format = DateTime, example = "2026-11-21T09:00:00.000Z")]
     pub created_at: Timestamp,
+    /// When the webhook was last changed.
+    #[schema(value_type = String, format = DateTime, example = "2026-11-21T09:00:00.000Z")]
     pub updated_at: Timestamp,
 }
 
@@ -59,68 +74,92 @@ impl WebhookStatus {
     }
 }
 
-/// A webhook endpoint with its secret, which the API returns only once.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// A webhook with its secret, which is shown only in this response.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct WebhookWithSecret {
     #[serde(flatten)]
     pub webhook: Webhook,
-    /// Verifies signatures: `whsec_…`.
+    /// The secret that verifies signatures. It is not shown again.
     #[serde(serialize_with = "exposed")]
+    #[schema(value_type = String, example = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD")]
     pub secret: SecretString,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A user's webhooks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WebhookList {
+    /// Oldest first.
     pub data: Vec<Webhook>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// A new webhook: which events are sent, and to which URL.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({
+    "url": "https://example.com/webhooks",
+    "events": ["post.published", "post.failed"]
+}))]
 pub struct NewWebhook {
-    /// An https URL with a public address.
+    /// An https URL that is reachable from the internet. It receives a POST for each event.
+    #[schema(format = "uri", max_length = 2048)]
     pub url: String,
-    /// The events that it receives; `None` means all.
+    /// The event types to send, each once. Omitted, `null` or empty means all events.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 10)]
     pub events: Option<Vec<String>>,
 }
 
-/// Changes to a webhook endpoint; a field that is `None` stays as it is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Fields to change. Omitted fields keep their value.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({ "disabled": false }))]
 pub struct WebhookChanges {
+    /// A new URL. The webhook is `unverified` until it responds to a test with 2xx.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = "uri", max_length = 2048, nullable = false)]
     pub url: Option<String>,
-    /// Replaces the whole list; empty means all events.
+    /// The event types to send, as the complete list; an empty list or `null` means all events.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 10)]
     pub events: Option<Vec<String>>,
-    /// Whether it receives nothing.
+    /// `true` stops all events. `false` enables the webhook again, even after it was disabled because of failures.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub disabled: Option<bool>,
 }
 
-/// The deployment's key, which signs each message in addition to the endpoint's secret.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The public half of the key that signs the messages of all webhooks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WebhookKey {
-    /// `whpk_…`
+    /// An ed25519 public key in base64. It verifies the signature that begins with `v1a`.
+    #[schema(example = "whpk_nk1kFZbYIKOQKCRKMLVRrzQGfTi4o4VUjkOjCp0Hw6Y=")]
     pub public_key: String,
 }
 
-/// One event on its way to one endpoint.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// One event that is sent to a webhook, with its attempts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct WebhookDelivery {
-    /// The header `webhook-id`, the same in every attempt.
+    /// The value of the `webhook-id` header, the same in every attempt.
+    #[schema(example = "evt_2jmj7l5rSw0yVb_vlWAYkK_YBwk2jmj7l5rSw0yVb_v")]
     pub id: String,
-    /// Such as `post.published`.
+    /// The type of the event.
+    #[schema(example = "post.published")]
     pub event: String,
+    /// `waiting`, `delivered` or `failed`.
+    #[schema(value_type = String, example = "delivered")]
     pub status: DeliveryStatus,
+    /// When the event happened.
+    #[schema(value_type = String, format = DateTime, example = "2026-11-21T09:30:00.000Z")]
     pub created_at: Timestamp,
-    /// `None` when there is no further attempt.
-    #[serde(default)]
+    /// When the next attempt is made; null if no attempt follows.
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub next_attempt_at: Option<Timestamp>,
-    /// The latest attempts, oldest first.
+    /// The latest attempts, at most 20, oldest first.
     pub attempts: Vec<WebhookAttempt>,
-    /// The beginning of the latest response body.
-    #[serde(default)]
+    /// The beginning of the last response body, at most 1,024 bytes; null if there is none.
     pub last_answer: Option<String>,
-    /// The body of the message.
+    /// The request body that the webhook receives.
+    #[schema(value_type = BTreeMap<String, Value>)]
     pub payload: Map<String, Value>,
 }
 
@@ -150,29 +189,35 @@ impl DeliveryStatus {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// An attempt to deliver an event.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WebhookAttempt {
+    /// When the attempt began.
+    #[schema(value_type = String, format = DateTime, example = "2026-11-21T09:30:00.000Z")]
     pub at: Timestamp,
-    /// The HTTP status; `None` if there was no response.
-    #[serde(default)]
+    /// The HTTP status of the response; null if there was no response.
+    #[schema(example = 204)]
     pub status: Option<u16>,
-    /// Why there was no response.
-    #[serde(default)]
+    /// Why there was no response; null if there was a response.
     pub error: Option<String>,
+    /// The duration of the attempt in milliseconds.
+    #[schema(example = 120)]
     pub took_ms: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A page of deliveries of a webhook.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct WebhookDeliveryList {
     /// Newest first.
     pub data: Vec<WebhookDelivery>,
+    /// The position of the next page.
     pub meta: WebhookDeliveriesMeta,
 }
 
-/// The position of a page in a list of deliveries.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The position of the next page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WebhookDeliveriesMeta {
-    /// The value of `before` for the next page; `None` on the last page.
-    #[serde(default)]
+    /// The value of `before` for the next page; null on the last page.
+    #[schema(example = "1795253400000-evt_2jmj7l5rSw0yVb_vlWAYkK_YBwk2jmj7l5rSw0yVb_v")]
     pub next: Option<String>,
 }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use client::{NewPost, PostChanges};
 use rmcp::handler::server::tool::schema_for_type;
 use rmcp::model::{JsonObject, ToolAnnotations};
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 
+use crate::request::{self, parse, parse_with};
 use crate::result::{ToolError, ToolResult};
 use crate::{Server, explain, input, reading, writing};
 
@@ -166,14 +166,14 @@ impl Tool {
         match self {
             Self::ListPlatforms => schema_for_type::<input::ListPlatforms>(),
             Self::ListConnections => schema_for_type::<input::ListConnections>(),
-            Self::ValidatePost => schema_for_type::<input::ValidatePost>(),
-            Self::CreatePost => schema_for_type::<input::CreatePost>(),
+            Self::ValidatePost => request::schema::<NewPost>().into(),
+            Self::CreatePost => request::schema_with::<input::CreatePost, NewPost>().into(),
             Self::ListPosts => schema_for_type::<input::ListPosts>(),
             Self::GetPost => schema_for_type::<input::GetPost>(),
-            Self::ChangePost => schema_for_type::<input::ChangePost>(),
+            Self::ChangePost => request::schema_with::<input::ChangePost, PostChanges>().into(),
             Self::CancelPost => schema_for_type::<input::CancelPost>(),
             Self::RetryPost => schema_for_type::<input::RetryPost>(),
-            Self::UploadMediaFromUrl => schema_for_type::<input::UploadMedia>(),
+            Self::UploadMediaFromUrl => request::schema_of_fetched_file().into(),
             Self::ExplainError => schema_for_type::<input::ExplainError>(),
         }
     }
@@ -181,23 +181,23 @@ impl Tool {
     pub(crate) async fn call(self, server: &Server, arguments: JsonObject) -> Result<ToolResult, ToolError> {
         let client = &server.client;
         match self {
-            Self::ListPlatforms => reading::list_platforms(client, parse_arguments(arguments)?).await,
-            Self::ListConnections => reading::list_connections(client, parse_arguments(arguments)?).await,
-            Self::ValidatePost => writing::validate_post(client, parse_arguments(arguments)?).await,
-            Self::CreatePost => writing::create_post(client, parse_arguments(arguments)?).await,
-            Self::ListPosts => reading::list_posts(client, parse_arguments(arguments)?).await,
-            Self::GetPost => reading::get_post(client, parse_arguments(arguments)?).await,
-            Self::ChangePost => writing::change_post(client, parse_arguments(arguments)?).await,
-            Self::CancelPost => writing::cancel_post(client, parse_arguments(arguments)?).await,
-            Self::RetryPost => writing::retry_post(client, parse_arguments(arguments)?).await,
-            Self::UploadMediaFromUrl => writing::upload_media(client, parse_arguments(arguments)?).await,
-            Self::ExplainError => explain::explain(client, &parse_arguments(arguments)?).await,
+            Self::ListPlatforms => reading::list_platforms(client, parse(arguments)?).await,
+            Self::ListConnections => reading::list_connections(client, parse(arguments)?).await,
+            Self::ValidatePost => writing::validate_post(client, &parse(arguments)?).await,
+            Self::CreatePost => {
+                let (key, post) = parse_with(arguments)?;
+                writing::create_post(client, key, &post).await
+            }
+            Self::ListPosts => reading::list_posts(client, parse(arguments)?).await,
+            Self::GetPost => reading::get_post(client, parse(arguments)?).await,
+            Self::ChangePost => {
+                let (which, changes) = parse_with(arguments)?;
+                writing::change_post(client, &which, &changes).await
+            }
+            Self::CancelPost => writing::cancel_post(client, parse(arguments)?).await,
+            Self::RetryPost => writing::retry_post(client, parse(arguments)?).await,
+            Self::UploadMediaFromUrl => writing::upload_media(client, &parse(arguments)?).await,
+            Self::ExplainError => explain::explain(client, &parse(arguments)?).await,
         }
     }
-}
-
-/// Parses the arguments. An unknown field is an error, because a misspelled field must never turn a
-/// scheduled post into a draft.
-fn parse_arguments<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, ToolError> {
-    serde_json::from_value(Value::Object(arguments)).map_err(|error| ToolError::Input(error.to_string()))
 }

@@ -60,7 +60,7 @@ fn explain_target(target: &PostPlatform, account: Option<&Connection>) -> Value 
         Some(_) => None,
     };
     json!({
-        "connection": target.connected_account_id,
+        "connected_account_id": target.connected_account_id,
         "platform": target.provider,
         "username": target.username,
         "status": target.status,

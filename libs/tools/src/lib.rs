@@ -9,6 +9,7 @@ mod explain;
 mod input;
 mod reading;
 mod refusals;
+mod request;
 mod result;
 #[cfg(feature = "stdio")]
 mod stdio;

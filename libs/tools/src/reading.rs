@@ -76,7 +76,7 @@ fn summary(post: &Post) -> Value {
     let is_cut = beginning.len() < post.content.len();
     let account = |it: &client::PostPlatform| {
         json!({
-            "connection": it.connected_account_id,
+            "connected_account_id": it.connected_account_id,
             "platform": it.provider,
             "username": it.username,
             "status": it.status,

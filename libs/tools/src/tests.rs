@@ -106,6 +106,9 @@ fn every_tool_has_a_strict_schema_and_hints() {
         assert_eq!(tool.input_schema["additionalProperties"], false, "{}", tool.name);
         assert!(tool.description.as_ref().is_some_and(|it| 40 < it.len()), "{}", tool.name);
         assert!(Tool::named(&tool.name).is_some());
+        let schema = serde_json::to_string(&tool.input_schema).unwrap();
+        let names_route = ["GET /", "POST /", "PATCH /", "#/components"].iter().any(|it| schema.contains(it));
+        assert!(!names_route, "{}: an assistant knows no routes: {schema}", tool.name);
     }
     let hints = |name: &str| Tool::named(name).unwrap().described().annotations.unwrap();
     assert_eq!(hints("list_posts").read_only_hint, Some(true));
@@ -115,6 +118,13 @@ fn every_tool_has_a_strict_schema_and_hints() {
     let create = &definitions.iter().find(|it| it.name == "create_post").unwrap().input_schema;
     assert_eq!(create["required"], json!(["idempotency_key", "content"]));
     assert_eq!(create["properties"]["content"]["maxLength"], 65_000);
+    assert_eq!(create["$defs"]["NewPostPlatform"]["required"], json!(["connected_account_id"]));
+    let upload = &definitions.iter().find(|it| it.name == "upload_media_from_url").unwrap().input_schema;
+    assert_eq!(upload["required"], json!(["mime_type", "source_url"]));
+    assert_eq!(
+        upload["properties"].as_object().unwrap().keys().collect::<Vec<_>>(),
+        ["filename", "mime_type", "source_url"]
+    );
 }
 
 #[tokio::test]
@@ -124,7 +134,7 @@ async fn post_with_a_time_is_reported_as_scheduled() {
     let server = api.server().await;
     let arguments = json!({
         "idempotency_key": "hello-1", "content": "Hello", "scheduled_at": "now",
-        "accounts": [{ "connection": 5 }], "media": [{ "path": "media/1/2.png", "alt_text": "A boat" }],
+        "platforms": [{ "connected_account_id": 5 }], "media": [{ "path": "media/1/2.png", "alt_text": "A boat" }],
     });
 
     let (is_error, text) = call(&server, "create_post", arguments).await;
@@ -135,6 +145,18 @@ async fn post_with_a_time_is_reported_as_scheduled() {
     assert_eq!(request.body["scheduled_at"], "now");
     assert_eq!(request.body["platforms"], json!([{ "connected_account_id": 5 }]));
     assert_eq!(request.body["media"], json!([{ "path": "media/1/2.png", "alt_text": "A boat" }]));
+}
+
+#[tokio::test]
+async fn null_leaves_a_field_unchanged() {
+    let scheduled = post("scheduled", &json!("2026-11-21T12:00:00.000Z"), &json!([]));
+    let api = FakeApi::default().respond_with("PATCH /posts/7", 200, scheduled);
+    let arguments = json!({ "post": 7, "content": "Hello", "scheduled_at": null, "platforms": null });
+
+    let (is_error, text) = call(&api.server().await, "change_post", arguments).await;
+
+    assert!(!is_error, "{text}");
+    assert_eq!(api.asked().remove(0).body, json!({ "content": "Hello" }));
 }
 
 #[tokio::test]
@@ -174,7 +196,11 @@ async fn invalid_arguments_are_rejected_before_any_call() {
         ("create_post", json!({ "content": "x" }), "idempotency_key"),
         ("create_post", json!({ "idempotency_key": "a b", "content": "x" }), "idempotency_key"),
         ("create_post", json!({ "idempotency_key": "a", "content": "x", "scheduled_at": "tomorrow" }), "offset"),
+        ("create_post", json!({ "idempotency_key": "a", "content": "x", "platforms": [5] }), "connected_account_id"),
+        ("create_post", json!({ "idempotency_key": "a", "content": "x", "media": [{ "alt": "x" }] }), "alt_text"),
         ("change_post", json!({ "post": 7, "scheduled_at": "2026-11-21T09:30:00" }), "offset"),
+        ("retry_post", json!({ "post": 7, "scheduled_at": "2026-11-21T09:30:00" }), "offset"),
+        ("upload_media_from_url", json!({ "mime_type": "image/png" }), "source_url"),
         ("get_post", json!({ "post": "seven" }), "seven"),
         ("cancel_post", json!({ "post": 7, "then": "publish" }), "publish"),
         ("explain_error", json!({}), "name a post"),

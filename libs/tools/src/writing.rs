@@ -1,13 +1,13 @@
 //! The tools that check or change something.
 
-use client::{Client, CreateMedium, IdempotencyKey, PostChanges, PostStatus};
+use client::{Client, CreateMedium, IdempotencyKey, NewPost, PostChanges, PostStatus, PostTime};
 
-use crate::input::{self, Account, AfterCancel, files, time};
+use crate::input::{self, AfterCancel};
 use crate::reading::stands;
 use crate::result::{ToolError, ToolResult};
 
-pub(crate) async fn validate_post(client: &Client, arguments: input::ValidatePost) -> Result<ToolResult, ToolError> {
-    let validation = client.validate_post(&arguments.written()?).await?.value;
+pub(crate) async fn validate_post(client: &Client, post: &NewPost) -> Result<ToolResult, ToolError> {
+    let validation = client.validate_post(post).await?.value;
     let sentence = match validation.warnings.len() {
         0 => "The post is valid. Nothing was created.".to_owned(),
         _ => "The post is valid, with warnings. Nothing was created.".to_owned(),
@@ -15,11 +15,14 @@ pub(crate) async fn validate_post(client: &Client, arguments: input::ValidatePos
     Ok(ToolResult::new(sentence, &validation))
 }
 
-pub(crate) async fn create_post(client: &Client, arguments: input::CreatePost) -> Result<ToolResult, ToolError> {
-    let (key, arguments) = arguments.split_key();
-    let key = IdempotencyKey::parse(key)
+pub(crate) async fn create_post(
+    client: &Client,
+    arguments: input::CreatePost,
+    post: &NewPost,
+) -> Result<ToolResult, ToolError> {
+    let key = IdempotencyKey::parse(arguments.idempotency_key)
         .map_err(|_| ToolError::Input("idempotency_key must have 1 to 255 visible ASCII characters".to_owned()))?;
-    let created = client.create_post(&arguments.written()?, Some(&key)).await?;
+    let created = client.create_post(post, Some(&key)).await?;
     if !created.replayed {
         return Ok(ToolResult::new(stands(&created.value), &created.value));
     }
@@ -28,15 +31,12 @@ pub(crate) async fn create_post(client: &Client, arguments: input::CreatePost) -
     Ok(ToolResult::new(format!("This idempotency_key has already created this post. {}", stands(&post)), &post))
 }
 
-pub(crate) async fn change_post(client: &Client, arguments: input::ChangePost) -> Result<ToolResult, ToolError> {
-    let at = arguments.scheduled_at.map(|it| time(&it)).transpose()?;
-    let changes = PostChanges {
-        content: arguments.content,
-        platforms: arguments.accounts.map(|it| it.into_iter().map(Account::written).collect()),
-        media: arguments.media.map(files),
-        ..at.map(PostChanges::schedule).unwrap_or_default()
-    };
-    let post = client.change_post(arguments.post, &changes, arguments.revision).await?.value;
+pub(crate) async fn change_post(
+    client: &Client,
+    arguments: &input::ChangePost,
+    changes: &PostChanges,
+) -> Result<ToolResult, ToolError> {
+    let post = client.change_post(arguments.post, changes, arguments.revision).await?.value;
     Ok(ToolResult::new(stands(&post), &post))
 }
 
@@ -55,7 +55,7 @@ pub(crate) async fn cancel_post(client: &Client, arguments: input::CancelPost) -
 }
 
 pub(crate) async fn retry_post(client: &Client, arguments: input::RetryPost) -> Result<ToolResult, ToolError> {
-    let at = time(arguments.scheduled_at.as_deref().unwrap_or("now"))?;
+    let at = arguments.scheduled_at.unwrap_or(PostTime::Now);
     // A time would also schedule a draft, which a retry must not do.
     let before = client.show_post(arguments.post).await?.value;
     if before.status != PostStatus::Failed {
@@ -72,10 +72,11 @@ pub(crate) async fn retry_post(client: &Client, arguments: input::RetryPost) -> 
     Ok(ToolResult::new(stands(&post), &post))
 }
 
-pub(crate) async fn upload_media(client: &Client, arguments: input::UploadMedia) -> Result<ToolResult, ToolError> {
-    let medium =
-        CreateMedium { mime_type: arguments.mime_type, source_url: Some(arguments.url), ..CreateMedium::default() };
-    let medium = client.create_medium(&medium, None).await?.value;
+pub(crate) async fn upload_media(client: &Client, file: &CreateMedium) -> Result<ToolResult, ToolError> {
+    if file.source_url.is_none() {
+        return Err(ToolError::Input("source_url is required".to_owned()));
+    }
+    let medium = client.create_medium(file, None).await?.value;
     let sentence = format!("The file is uploaded. Use its path {} in the media of a post.", medium.path());
     Ok(ToolResult::new(sentence, &medium))
 }

@@ -180,8 +180,8 @@ async fn token_for_drafts_cannot_schedule(deployment: &Deployment) -> Result {
     let email = user.email.clone();
     let drafts = deployment.grant(&mut user.browser, &email, &["posts:read", "posts:draft"]).await?;
     let create = async |key: &str, at: Value| {
-        let mut arguments =
-            json!({ "idempotency_key": key, "content": "x", "accounts": [{ "connection": connection }] });
+        let platforms = json!([{ "connected_account_id": connection }]);
+        let mut arguments = json!({ "idempotency_key": key, "content": "x", "platforms": platforms });
         if !at.is_null() {
             arguments["scheduled_at"] = at;
         }

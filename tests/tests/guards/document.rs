@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::Value;
+use domain::media::MimeType;
+use domain::scope::Scope;
+use serde_json::{Value, json};
 use tests::template::ROOT;
 
 use crate::{Names, document};
@@ -62,6 +64,15 @@ fn every_operation_is_fully_described() {
         }
     }
     assert!(lacks.is_empty(), "the document lacks\n{}", lacks.join("\n"));
+}
+
+#[test]
+fn documented_values_are_those_that_requests_accept() {
+    let document = document();
+    let values = |name: &str| &document["components"]["schemas"][name]["enum"];
+
+    assert_eq!(values("MimeType"), &json!(MimeType::ALL.map(MimeType::as_str)));
+    assert_eq!(values("Scope"), &json!(Scope::ALL.map(Scope::as_str)));
 }
 
 /// Whether a body has an example, its own or its schema's.

@@ -1,110 +1,38 @@
 //! Responses with a connection.
 
+use contract::{ConnectionDetails, MetaEntry, Timestamp};
 use domain::connection::Connection;
 use domain::rules::Rule;
-use domain::schedule::show;
-use serde::Serialize;
 use serde_json::{Value, json};
-use utoipa::ToSchema;
 
-use super::rule::{WhenView, YES, is_shown, rule_value, unit_name};
+use super::rule::{YES, condition_view, is_shown, rule_value, unit_name};
 
-/// An account on a platform that the user connected.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-#[schema(as = Connection)]
-pub(crate) struct ConnectionView {
-    /// The id. Reconnecting the account does not change it.
-    #[schema(example = 372_851_046_400_001_u64)]
-    pub(crate) id: u64,
-    /// The platform's name.
-    #[schema(example = "sandbox")]
-    pub(crate) provider: String,
-    /// The account's handle.
-    #[schema(example = "harbour", required)]
-    pub(crate) username: Option<String>,
-    /// The account's name.
-    #[schema(example = "The Harbour", required)]
-    pub(crate) display_name: Option<String>,
-    /// The URL of the account's avatar.
-    #[schema(required)]
-    pub(crate) avatar: Option<String>,
-    /// Whether the account must be reconnected before it can publish.
-    pub(crate) needs_reconnection: bool,
-    /// When it was first connected.
-    #[schema(format = DateTime, example = "2026-11-21T09:30:00.000Z", required)]
-    pub(crate) created_at: Option<String>,
-}
-
-/// A connection with its grant and its platform's limits.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-#[schema(as = ConnectionDetails)]
-pub(crate) struct ConnectionDetails {
-    #[serde(flatten)]
-    pub(crate) connection: ConnectionView,
-    /// Facts of the grant (`profile_url`, `scopes`, `token_expires_at`), and the rules for a post of this account. A
-    /// rule that does not apply has no entry.
-    ///
-    /// Text: `max_text`, `min_text`, `max_text_with_media` and `max_text_with_video` in `text_unit`, which is
-    /// `graphemes`, `characters` (code points), `utf16_units`, `weighted` (as X counts) or `emoji_bytes` (an emoji
-    /// counts its bytes, any other code point 1); `url_length`, the length that every link counts; `short_links`, if
-    /// links are shown and counted shortened; `short_mentions`, if `@user@host` counts as `@user`; `max_text_bytes`;
-    /// `max_content_warning`; `max_hashtags`, `max_mentions`, `max_links`; `text_not_shown`.
-    ///
-    /// Files: `max_media` for images and videos together; `max_images`, GIFs included; `max_videos`; `min_images`,
-    /// `min_videos`; `media_required`; `not_mixed`, if images and videos cannot be combined; `gif_alone`, if a GIF
-    /// cannot be combined; `mime_types`; `max_image_bytes`, `max_gif_bytes`, `max_video_bytes`; `max_alt_text` in
-    /// `alt_text_unit`, with `max_video_alt_text` if videos have a lower limit; `min_alt_text` of each file.
-    ///
-    /// Options: `not_with_media`, which cannot be combined with files; `required_options` and `refused_options`, which
-    /// a post of this account must have and must not have.
-    pub(crate) meta: Vec<MetaEntry>,
-}
-
-/// A fact or a rule of a connection.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-pub(crate) struct MetaEntry {
-    /// The name of the fact or rule.
-    #[schema(example = "max_text")]
-    pub(crate) name: &'static str,
-    /// A string, a number, a list of strings, or null; `yes` for a rule without a value.
-    #[schema(value_type = Value, example = json!(500))]
-    pub(crate) value: Value,
-    /// The condition under which the rule applies; absent when it always applies.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub(crate) when: Option<WhenView>,
-}
-
-impl From<&Connection> for ConnectionView {
-    fn from(connection: &Connection) -> Self {
-        let profile = connection.profile.clone();
-        Self {
-            id: connection.connection_id.get(),
-            provider: connection.provider.clone(),
-            username: profile.username,
-            display_name: profile.display_name,
-            avatar: profile.avatar,
-            needs_reconnection: connection.needs_reconnection,
-            created_at: Some(show(connection.created_at)),
-        }
+pub(crate) fn connection_view(connection: &Connection) -> contract::Connection {
+    let profile = connection.profile.clone();
+    contract::Connection {
+        id: connection.connection_id.get(),
+        provider: connection.provider.clone(),
+        username: profile.username,
+        display_name: profile.display_name,
+        avatar: profile.avatar,
+        needs_reconnection: connection.needs_reconnection,
+        created_at: Some(Timestamp(connection.created_at)),
     }
 }
 
-impl From<&Connection> for ConnectionDetails {
-    fn from(connection: &Connection) -> Self {
-        Self { connection: connection.into(), meta: meta(connection) }
-    }
+pub(crate) fn details_view(connection: &Connection) -> ConnectionDetails {
+    ConnectionDetails { connection: connection_view(connection), meta: meta(connection) }
 }
 
 fn meta(connection: &Connection) -> Vec<MetaEntry> {
     let mut entries = vec![
         entry("profile_url", json!(connection.profile.profile_url)),
         entry("scopes", json!(connection.scopes)),
-        entry("token_expires_at", json!(connection.token_expires_at.map(show))),
+        entry("token_expires_at", json!(connection.token_expires_at.map(Timestamp))),
     ];
     entries.extend(connection.rules.rules.iter().filter(|it| is_shown(it)).flat_map(rule_entries));
     for conditional in &connection.rules.depending {
-        let when = |it: MetaEntry| MetaEntry { when: Some(WhenView::new(&conditional.when)), ..it };
+        let when = |it: MetaEntry| MetaEntry { when: Some(condition_view(&conditional.when)), ..it };
         entries.extend(conditional.rules.iter().filter(|it| is_shown(it)).flat_map(rule_entries).map(when));
     }
     entries
@@ -125,8 +53,8 @@ fn rule_entries(rule: &Rule) -> Vec<MetaEntry> {
     entries
 }
 
-fn entry(name: &'static str, value: Value) -> MetaEntry {
-    MetaEntry { name, value, when: None }
+fn entry(name: &str, value: Value) -> MetaEntry {
+    MetaEntry { name: name.to_owned(), value, when: None }
 }
 
 #[cfg(test)]
@@ -141,7 +69,7 @@ mod tests {
     fn connection_has_every_key_even_without_a_value() {
         let mut connection = a_connection(&a_user());
         connection.profile.username = None;
-        let shown = serde_json::to_value(ConnectionView::from(&connection)).unwrap();
+        let shown = serde_json::to_value(connection_view(&connection)).unwrap();
         for key in ["id", "provider", "username", "display_name", "avatar", "needs_reconnection", "created_at"] {
             assert!(shown.get(key).is_some(), "{key}");
         }
@@ -151,7 +79,7 @@ mod tests {
 
     #[test]
     fn meta_values_are_strings_numbers_lists_or_null() {
-        let shown = serde_json::to_value(ConnectionDetails::from(&a_connection(&a_user()))).unwrap();
+        let shown = serde_json::to_value(details_view(&a_connection(&a_user()))).unwrap();
         let meta = shown["meta"].as_array().unwrap();
         for entry in meta {
             let value = &entry["value"];
@@ -180,7 +108,8 @@ mod tests {
             Rule::min_alt_text(10, Counting::code_points()),
         ];
 
-        let shown: Vec<_> = meta(&connection).into_iter().skip(3).map(|it| (it.name, it.value)).collect();
+        let entries = meta(&connection);
+        let shown: Vec<_> = entries.iter().skip(3).map(|it| (it.name.as_str(), it.value.clone())).collect();
 
         assert_eq!(
             shown,

@@ -1,65 +1,31 @@
 //! The rules of a platform or an account in responses.
 
-use domain::options::OptionValue;
+use contract::{PlatformRule, RuleCondition};
 use domain::rules::{Counting, FileRule, OptionCondition, PostRule, Rule, Rules, Unit};
-use serde::Serialize;
 use serde_json::{Value, json};
-use utoipa::ToSchema;
 
 /// The value of a rule without a number. A rule that does not apply has no entry.
 pub(crate) const YES: &str = "yes";
 
-/// The entries of a post to which a rule applies.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-#[schema(as = RuleCondition)]
-pub(crate) struct WhenView {
-    /// The rule applies to entries with this option
-    #[schema(example = "kind")]
-    option: String,
-    /// of one of these values,
-    #[schema(value_type = Vec<Value>, example = json!(["reel"]))]
-    is: Vec<OptionValue>,
-    /// and, if true, also to entries without the option.
-    or_absent: bool,
+/// Unconditional rules come first.
+pub(crate) fn rules_view(rules: &Rules) -> Vec<PlatformRule> {
+    let conditional = rules.depending.iter().flat_map(|it| it.rules.iter().map(|rule| (rule, Some(&it.when))));
+    let unconditional = rules.rules.iter().map(|it| (it, None));
+    unconditional.chain(conditional).filter(|(it, _)| is_shown(it)).map(|(it, when)| rule_view(it, when)).collect()
 }
 
-/// A rule of a platform for posts.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = PlatformRule)]
-pub(crate) struct RuleView {
-    /// The name of the rule.
-    #[schema(example = "max_text")]
-    name: &'static str,
-    /// A number or a list of strings; `yes` for a rule without a value.
-    #[schema(value_type = Value, example = json!(500))]
-    value: Value,
-    /// Unit of a number; null for other values.
-    #[schema(example = "graphemes")]
-    unit: Option<&'static str>,
-    /// The condition under which the rule applies; absent when it always applies.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    when: Option<WhenView>,
-}
-
-impl RuleView {
-    /// Unconditional rules come first.
-    pub(crate) fn all(rules: &Rules) -> Vec<Self> {
-        let conditional = rules.depending.iter().flat_map(|it| it.rules.iter().map(|rule| (rule, Some(&it.when))));
-        let unconditional = rules.rules.iter().map(|it| (it, None));
-        unconditional.chain(conditional).filter(|(it, _)| is_shown(it)).map(|(it, when)| Self::new(it, when)).collect()
-    }
-
-    fn new(rule: &Rule, when: Option<&OptionCondition>) -> Self {
-        Self { name: rule.id(), value: rule_value(rule), unit: rule_unit(rule), when: when.map(WhenView::new) }
+fn rule_view(rule: &Rule, when: Option<&OptionCondition>) -> PlatformRule {
+    PlatformRule {
+        name: rule.id().to_owned(),
+        value: rule_value(rule),
+        unit: rule_unit(rule).map(str::to_owned),
+        when: when.map(condition_view),
     }
 }
 
-impl WhenView {
-    pub(crate) fn new(when: &OptionCondition) -> Self {
-        let OptionCondition { option, is, or_absent } = when.clone();
-        Self { option, is, or_absent }
-    }
+pub(crate) fn condition_view(when: &OptionCondition) -> RuleCondition {
+    let OptionCondition { option, is, or_absent } = when;
+    RuleCondition { option: option.clone(), is: is.iter().map(|it| json!(it)).collect(), or_absent: *or_absent }
 }
 
 /// Whether clients see the rule. The size to which the service shrinks images does not limit a post.
@@ -124,7 +90,7 @@ fn post_rule_value(rule: &PostRule) -> Value {
 }
 
 /// The unit of a rule's number; `None` for other values.
-pub(crate) fn rule_unit(rule: &Rule) -> Option<&'static str> {
+fn rule_unit(rule: &Rule) -> Option<&'static str> {
     match rule {
         Rule::MaxText { counting, .. }
         | Rule::MaxContentWarning { counting, .. }
@@ -179,7 +145,7 @@ mod tests {
             [fitted(), Rule::OfPost(PostRule::TextNotShown)],
         );
 
-        let names: Vec<_> = RuleView::all(&rules).into_iter().map(|it| it.name).collect();
+        let names: Vec<_> = rules_view(&rules).into_iter().map(|it| it.name).collect();
 
         assert_eq!(names, ["max_media", "text_not_shown"]);
     }
