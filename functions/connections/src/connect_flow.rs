@@ -5,6 +5,8 @@ use std::net::IpAddr;
 
 use chrono::{DateTime, Utc};
 use cloud::audit;
+use cloud::events::publish_event;
+use connecting::revoke_grant;
 use domain::connection::{AccountInfo, Connection};
 use domain::event::Event;
 use domain::id::UserId;
@@ -14,7 +16,6 @@ use platforms::{
     Account, AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, Connect, ConnectError, Credentials,
     FieldValues, Instructions, PendingApproval,
 };
-use publishing::{publish_event, revoke_grant};
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

@@ -8,9 +8,10 @@ use api::{ApiError, ApiResult, Caller, ErrorBody, Id, Params};
 use axum::extract::State;
 use axum::http::StatusCode;
 use cloud::audit;
+use cloud::events::publish_event;
+use connecting::revoke_grant;
 use domain::event::Event;
 use domain::id::{ConnectionId, UserId};
-use publishing::{publish_event, revoke_grant};
 use storage::{Disconnected, StorageError};
 
 use crate::App;

@@ -5,10 +5,10 @@ use api::page::PageError;
 use axum::http::StatusCode;
 use chrono::{DateTime, Utc};
 use cloud::seal::SealError;
+use connecting::ConnectingError;
 use domain::delivery::AttemptError;
 use domain::id::ConnectionId;
 use platforms::DependencyError;
-use publishing::PublishingError;
 use storage::StorageError;
 
 /// Seconds until the next request to a platform that did not respond.
@@ -37,7 +37,7 @@ pub(crate) enum ConnectionsError {
     LostGrant { title: String },
     /// The credentials could not be read.
     #[error("credentials of connection {connection_id}: {source}")]
-    Credentials { connection_id: ConnectionId, source: PublishingError },
+    Credentials { connection_id: ConnectionId, source: ConnectingError },
     /// The platform, by its title, listed no values. `wait` is in seconds.
     #[error("{title} {reason}")]
     NotListed { title: String, reason: &'static str, wait: u64 },

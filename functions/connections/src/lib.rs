@@ -49,10 +49,10 @@ use axum::extract::FromRef;
 use axum::routing::{get, post};
 use cloud::events::EventBus;
 use cloud::seal::Sealer;
+use connecting::CredentialService;
 use domain::options::PlatformOptions;
 use domain::plan::Plans;
 use platforms::{Connect, Registry};
-use publishing::CredentialService;
 
 pub use participant::Guests;
 pub use stored_vault::StoredVault;

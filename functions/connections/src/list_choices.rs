@@ -5,10 +5,10 @@ use api::scope_guard::ConnectionsRead;
 use api::{ApiError, ApiResult, Caller, ErrorBody, Params, Segments, path_id};
 use axum::Json;
 use axum::extract::State;
+use connecting::{CallCredentials, ConnectingError, StoredCredentials};
 use domain::delivery::AttemptError;
 use domain::id::ConnectionId;
 use platforms::{Choice, ChoicesRequest, DependencyError};
-use publishing::{CallCredentials, PublishingError, StoredCredentials};
 use storage::ConnectionRecord;
 use tokio::time::timeout;
 
@@ -122,7 +122,7 @@ async fn credentials(
     app: &App,
     record: &ConnectionRecord,
     stored: StoredCredentials,
-) -> Result<CallCredentials, PublishingError> {
+) -> Result<CallCredentials, ConnectingError> {
     let (app, record) = (app.clone(), record.clone());
     let task = tokio::spawn(async move {
         let Some(platform) = app.platforms.get(&record.connection.provider) else {

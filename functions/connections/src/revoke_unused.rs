@@ -1,9 +1,9 @@
 //! Revokes grants that a connect flow received and does not store, because the user cancelled or
 //! the plan's limit is reached.
 
+use connecting::revoke_grant;
 use futures::future::join_all;
 use platforms::{Account, Connect};
-use publishing::revoke_grant;
 use secrecy::ExposeSecret;
 use storage::{CredentialsRecord, grant_context, grant_name};
 

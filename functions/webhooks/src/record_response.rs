@@ -1,7 +1,7 @@
 //! Records what a response means for the endpoint: it works, fails, or is gone.
 
+use cloud::events::publish_event;
 use domain::webhook::{EndpointResponse, EventKind};
-use publishing::publish_event;
 use storage::{EndpointRecord, WriteOutcome};
 
 use crate::App;

@@ -17,4 +17,5 @@ pub mod secrets;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod trust;
+pub mod waiting;
 pub mod webhook_queue;

@@ -45,6 +45,11 @@ impl Connection {
     pub fn account(&self) -> String {
         format!("{}/{}", self.provider, self.profile.account_id)
     }
+
+    /// The beginning of a text for the user after the platform refused the credentials.
+    pub fn not_accepted_message(&self) -> String {
+        format!("{} no longer accepts this connection", self.rules.title)
+    }
 }
 
 impl AccountInfo {

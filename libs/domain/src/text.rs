@@ -1,4 +1,4 @@
-//! The text of a post.
+//! The text of a post, and the messages of platforms.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -47,6 +47,11 @@ impl PostText {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// Some platforms end their messages with a full stop, and our sentence adds one.
+pub fn without_full_stop(message: &str) -> &str {
+    message.trim().trim_end_matches('.')
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use cloud::waiting::sleep_until;
 use domain::backoff::Backoff;
 use domain::clock::Clock;
 use domain::delivery::LEASE_DURATION;
@@ -23,7 +24,6 @@ use domain::random::Random;
 use storage::{InFlightCalls, LimitSubject, StorageError, Store};
 
 use crate::Publishing;
-use crate::waiting::sleep_until;
 
 /// A call that takes longer is slow: its permit is not expected to be released soon.
 const SLOW: TimeDelta = TimeDelta::seconds(1);

@@ -5,12 +5,13 @@
 //! afterwards, so the operator repeats passes until one finds nothing.
 
 use cloud::audit;
+use connecting::revoke_grant;
 use domain::id::UserId;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use platforms::{Connect, Registry};
 use storage::{CredentialsRecord, Table};
 
-use crate::{Publishing, PublishingError, revoke_grant};
+use crate::{Publishing, PublishingError};
 
 /// First everything that lets the user in or starts actions of its own, last the user.
 const ORDER: [Table; 15] = [

@@ -2,7 +2,7 @@
 
 use cloud::events::EventError;
 use cloud::queue::QueueError;
-use cloud::seal::SealError;
+use connecting::ConnectingError;
 use storage::StorageError;
 
 #[derive(Debug, thiserror::Error)]
@@ -16,9 +16,7 @@ pub enum PublishingError {
     #[error(transparent)]
     Events(#[from] EventError),
     #[error(transparent)]
-    Seal(#[from] SealError),
-    #[error(transparent)]
-    Credentials(#[from] platforms::UnreadableCredentials),
+    Connecting(#[from] ConnectingError),
     /// Another writer changed the same item in every attempt.
     #[error("too many concurrent changes of the same post")]
     Contended,

@@ -12,7 +12,8 @@ mod claims;
 mod concurrency_limiter;
 mod config;
 mod create_post;
-mod credentials;
+#[cfg(test)]
+mod credential_tests;
 mod deliver;
 mod deliveries;
 mod erase_user;
@@ -22,23 +23,23 @@ mod files;
 mod options;
 mod outbox;
 mod plan;
-mod revoke;
 mod roll_up;
 #[cfg(test)]
 mod testing;
 mod unused_uploads;
 mod user_messages;
 mod validate_post;
-mod waiting;
 
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::bucket::Bucket;
-use cloud::events::EventBus;
+use cloud::events::{EventBus, publish_event};
 use cloud::pictures::Pictures;
 use cloud::queue::Queue;
 use cloud::seal::Sealer;
+use cloud::waiting::sleep_until;
+use connecting::CredentialService;
 use domain::backoff::Backoff;
 use domain::budget::Budgets;
 use domain::clock::Clock;
@@ -52,19 +53,14 @@ use platforms::LeadTimesByPlatform;
 use storage::{PostWrite, PostWritten, StorageError, Store};
 use tokio::sync::Semaphore;
 
-use crate::waiting::sleep_until;
-
 pub use change_post::{ChangePost, Changed};
 pub use concurrency_limiter::{ConcurrencyLimiter, ConcurrencyLimits, HeldPermits, Permit};
 pub use create_post::{CreatePost, Created, NotCreated};
-pub use credentials::{CallCredentials, CredentialService, OpenCredentials, StoredCredentials};
 pub use deliver::BEGIN_WITHIN;
 pub use erase_user::Erased;
 pub use error::PublishingError;
 pub use file_addresses::FileAddresses;
-pub use outbox::publish_event;
 pub use plan::Planned;
-pub use revoke::revoke_grant;
 pub use unused_uploads::remove_unused_uploads;
 pub use validate_post::{PostValidated, Warning};
 

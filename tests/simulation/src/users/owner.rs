@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use chrono::TimeDelta;
+use connecting::ConnectingError;
 use domain::connection::{AccountInfo, Connection};
 use domain::event::Event;
 use publishing::PublishingError;
@@ -45,7 +46,8 @@ impl Account {
         let credentials = users.deployment.platforms.authorize(self.spec, &self.id);
         let name = grant_name(provider, &self.id);
         let plain = credentials.to_bytes();
-        let sealed = publishing.sealer.seal(plain.expose_secret().as_bytes(), &grant_context(user, &name)).await?;
+        let sealed = publishing.sealer.seal(plain.expose_secret().as_bytes(), &grant_context(user, &name)).await;
+        let sealed = sealed.map_err(ConnectingError::from)?;
         let granted = [NewCredentials {
             grant_name: name.clone(),
             sealed,
@@ -69,7 +71,7 @@ impl Account {
             let account = [Connecting { connection, grant_name: name.clone(), own: None, found }];
             let connected = store.connect(&state, &account, &granted, None, now).await?;
             if let (Some(event), Connected::Done { .. }) = (event, &connected) {
-                publishing::publish_event(publishing.events.as_ref(), &event).await;
+                cloud::events::publish_event(publishing.events.as_ref(), &event).await;
             }
             if connected != Connected::Overtaken {
                 return Ok(connected);
@@ -171,10 +173,10 @@ impl Owner {
         if let Some(record) = ended {
             let platforms = self.people.deployment.platforms.connectable();
             let (store, sealer) = (&publishing.store, publishing.sealer.as_ref());
-            publishing::revoke_grant(store, sealer, &platforms, &record, now).await;
+            connecting::revoke_grant(store, sealer, &platforms, &record, now).await;
         }
         let bus = publishing.events.as_ref();
-        publishing::publish_event(bus, &Event::disconnected(&connection, now)).await;
+        cloud::events::publish_event(bus, &Event::disconnected(&connection, now)).await;
         Ok(true)
     }
 }

@@ -5,7 +5,7 @@ use domain::clock::Clock;
 
 /// Waits until the clock shows `at`, and returns its time. A timer may fire a little early, so the
 /// rest is waited too. In tests, a manual clock is advanced instead.
-pub(crate) async fn sleep_until(clock: &Clock, at: DateTime<Utc>) -> DateTime<Utc> {
+pub async fn sleep_until(clock: &Clock, at: DateTime<Utc>) -> DateTime<Utc> {
     loop {
         let now = clock.now();
         let Ok(left) = (at - now).to_std() else { return now };
