@@ -7,6 +7,7 @@ pub mod attempt;
 pub mod backoff;
 pub mod budget;
 pub mod clock;
+pub mod connect_flow;
 pub mod connection;
 pub mod delivery;
 pub mod event;
