@@ -23,9 +23,14 @@ pub(crate) enum ConnectionsError {
     Storage(#[from] StorageError),
     #[error(transparent)]
     Seal(#[from] SealError),
-    /// Sealed state is not in the form that this version writes.
-    #[error("sealed state of a connect flow is unreadable")]
-    UnreadableState,
+    #[error(transparent)]
+    Connecting(ConnectingError),
+    /// A secret of the vault is not a text.
+    #[error("secret of the vault is unreadable")]
+    UnreadableSecret,
+    /// The platform returned a page that browsers cannot open.
+    #[error("the platform's page has an invalid URL")]
+    InvalidUrl,
     #[error("platform {name} unsupported")]
     UnsupportedPlatform { name: String, enabled: Vec<&'static str> },
     #[error("connect flow not found")]
@@ -41,6 +46,16 @@ pub(crate) enum ConnectionsError {
     /// The platform, by its title, listed no values. `wait` is in seconds.
     #[error("{title} {reason}")]
     NotListed { title: String, reason: &'static str, wait: u64 },
+}
+
+impl From<ConnectingError> for ConnectionsError {
+    fn from(error: ConnectingError) -> Self {
+        match error {
+            ConnectingError::Storage(error) => Self::Storage(error),
+            ConnectingError::UnknownFlow => Self::UnknownFlow,
+            error => Self::Connecting(error),
+        }
+    }
 }
 
 impl ConnectionsError {
@@ -68,7 +83,10 @@ impl From<ConnectionsError> for ApiError {
         let oauth = |status, error, description| Self::OAuth { status, error, description };
         match error {
             ConnectionsError::Storage(error) => error.into(),
-            ConnectionsError::Seal(_) | ConnectionsError::UnreadableState => {
+            ConnectionsError::Seal(_)
+            | ConnectionsError::Connecting(_)
+            | ConnectionsError::UnreadableSecret
+            | ConnectionsError::InvalidUrl => {
                 tracing::error!(%error, "a connect flow failed");
                 Self::Internal
             }

@@ -1,5 +1,7 @@
 //! `GET /connections/{connection}/choices/{option}`: lists the values of an option for an account.
 
+use std::time::Duration;
+
 use api::openapi::{CONNECTIONS, Invalid, Missing, Refused};
 use api::scope_guard::ConnectionsRead;
 use api::{ApiError, ApiResult, Caller, ErrorBody, Params, Segments, path_id};
@@ -15,7 +17,9 @@ use tokio::time::timeout;
 use crate::App;
 use crate::error::ConnectionsError;
 use crate::response::{ChoiceList, ChoiceView};
-use crate::timeouts::CHOICES_TIMEOUT;
+
+/// The timeout of the platform.
+const CHOICES_TIMEOUT: Duration = Duration::from_secs(12);
 
 /// In characters.
 const MAX_QUERY: usize = 200;

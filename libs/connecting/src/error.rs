@@ -15,4 +15,10 @@ pub enum ConnectingError {
     Seal(#[from] SealError),
     #[error(transparent)]
     Credentials(#[from] UnreadableCredentials),
+    /// Sealed state is not in the form that this version writes.
+    #[error("sealed state of a connect flow is unreadable")]
+    UnreadableState,
+    /// The flow does not exist any more.
+    #[error("connect flow not found")]
+    UnknownFlow,
 }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use connecting::ConnectingError;
+use domain::connect_flow::{ConnectFlow, FlowState};
 use domain::connection::{AccountInfo, Connection};
 use domain::event::Event;
 use publishing::PublishingError;
 use secrecy::ExposeSecret;
-use storage::{ConnectFlow, Connected, Connecting, Disconnected, FlowState, NewCredentials, grant_context, grant_name};
+use storage::{Connected, Connecting, Disconnected, NewCredentials, grant_context, grant_name};
 
 use super::People;
 use crate::deployment::REQUEST_LIMIT;
@@ -42,7 +43,8 @@ impl Account {
         let (store, user, provider) = (&publishing.store, users.user.user_id, self.spec.name);
         let now = publishing.clock.now();
         let state = publishing.random.u64().to_string();
-        store.begin_connect_flow(&state, &self.connect_flow(users, now)).await?;
+        let started = ConnectFlow::start(users.user.user_id, provider.to_owned(), now);
+        store.begin_connect_flow(&state, &ConnectFlow { state: FlowState::Completing, ..started }).await?;
         let credentials = users.deployment.platforms.authorize(self.spec, &self.id);
         let name = grant_name(provider, &self.id);
         let plain = credentials.to_bytes();
@@ -57,6 +59,7 @@ impl Account {
             refresh_at: Some(self.spec.renewal.due_at(&credentials, now)),
         }];
         loop {
+            let Some(flow) = store.connect_flow(&state).await? else { return Ok(Connected::Closed) };
             let found = store.connected_accounts(user, provider, [self.id.as_str()]).await?.into_values().next();
             let connection = Connection {
                 user_id: user,
@@ -69,7 +72,7 @@ impl Account {
             };
             let event = found.is_none().then(|| Event::connected(&connection, now));
             let account = [Connecting { connection, grant_name: name.clone(), own: None, found }];
-            let connected = store.connect(&state, &account, &granted, None, now).await?;
+            let connected = store.connect(&state, &flow, &account, &granted, None, now).await?;
             if let (Some(event), Connected::Done { .. }) = (event, &connected) {
                 cloud::events::publish_event(publishing.events.as_ref(), &event).await;
             }
@@ -82,22 +85,6 @@ impl Account {
     fn profile(&self) -> AccountInfo {
         let id = self.id.clone();
         AccountInfo { account_id: id, username: None, display_name: None, avatar: None, profile_url: None }
-    }
-
-    fn connect_flow(&self, users: &People, now: chrono::DateTime<chrono::Utc>) -> ConnectFlow {
-        ConnectFlow {
-            user_id: users.user.user_id,
-            provider: self.spec.name.to_owned(),
-            state: FlowState::Completing,
-            created_at: now,
-            expires_at: now + TimeDelta::minutes(10),
-            ended_at: None,
-            connection_id: None,
-            also_connected: Vec::new(),
-            reason: None,
-            owner: None,
-            sealed: None,
-        }
     }
 }
 
