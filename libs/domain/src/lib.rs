@@ -10,6 +10,7 @@ pub mod clock;
 pub mod connect_flow;
 pub mod connection;
 pub mod delivery;
+pub mod device_grant;
 pub mod event;
 pub mod failure;
 pub mod id;
