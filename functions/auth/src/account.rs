@@ -199,13 +199,14 @@ impl DeviceRow {
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
+    use domain::device_grant::DeviceGrantState;
     use domain::id::UserId;
     use domain::testing::a_user;
     use domain::token;
     use domain::user::User;
     use domain::webhook::{Creator, EndpointUrl, WebhookEndpoint, WebhookSecrets};
     use serde_json::json;
-    use storage::{DeviceGrantState, EndpointAdded, EndpointRecord};
+    use storage::{EndpointAdded, EndpointRecord};
 
     use crate::testing::{Service, service};
 

@@ -6,11 +6,12 @@ use askama::Template;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use cloud::audit;
+use domain::device_grant::DeviceGrant;
 use domain::token::UserCode;
 use http::StatusCode;
 use http::header::RETRY_AFTER;
 use serde::Deserialize;
-use storage::{DeviceGrant, DeviceGrantState, WriteOutcome};
+use storage::WriteOutcome;
 
 use crate::approval::{Device, Requester};
 use crate::entries::{Entry, enter};
@@ -69,23 +70,25 @@ pub(crate) async fn enter_code(
         Entry::Waiting(hash, device) => (hash, device),
         entry => return code_error_page(&api, &entry, &form.user_code, &session),
     };
-    let (state, approved) = match form.decision {
+    let before = device.clone();
+    let (decided, approved) = match form.decision {
         None => return approval_page(&session, ip, &form.user_code, &device),
-        Some(Decision::Approve) => (DeviceGrantState::Approved, true),
-        Some(Decision::Deny) => (DeviceGrantState::Denied, false),
+        Some(Decision::Approve) => (before.approve(session.user, now), true),
+        Some(Decision::Deny) => (before.deny(session.user, now), false),
     };
-    match api.store.decide_device(&hash, session.user, state, now).await? {
+    let decided = match decided {
+        Ok(decided) => decided,
+        Err(error) => return code_error_page(&api, &error.into(), &form.user_code, &session),
+    };
+    match api.store.replace_device(&hash, &device, &decided).await? {
         WriteOutcome::Applied => {
             let event = if approved { audit::Event::DeviceApproved } else { audit::Event::DeviceDenied };
             audit::Entry::new(event).user(session.user).address(ip.0).write();
             let title = if approved { "Device approved" } else { "Device denied" };
             Ok(Page::render(title, &DonePage { approved })?.signed_in(&session).into_response())
         }
-        // Decided in another browser, or expired, since the look-up.
-        WriteOutcome::Conflict if now < device.expires_at => {
-            code_error_page(&api, &Entry::Used, &form.user_code, &session)
-        }
-        WriteOutcome::Conflict => code_error_page(&api, &Entry::Expired, &form.user_code, &session),
+        // Decided in another browser since the look-up.
+        WriteOutcome::Conflict => code_error_page(&api, &Entry::Used, &form.user_code, &session),
     }
 }
 
@@ -134,8 +137,8 @@ fn code_page(typed: &str, error: Option<String>, session: &SignedIn) -> PageResu
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
+    use domain::device_grant::DeviceGrantState;
     use serde_json::json;
-    use storage::DeviceGrantState;
 
     use crate::testing::service;
 

@@ -4,17 +4,14 @@ use api::openapi::{AUTHENTICATION, BadBody, Limited};
 use api::{Api, ApiError, ApiResult, RequestBody, Visitor};
 use axum::Json;
 use axum::extract::State;
-use chrono::TimeDelta;
 use contract::{DeviceAuthorization, DeviceCodeRequest};
+use domain::device_grant::{DEVICE_GRANT_LIFETIME, DeviceGrant};
 use domain::token::{self, UserCode};
 use http::StatusCode;
 use secrecy::ExposeSecret;
-use storage::{DeviceGrant, DeviceGrantState, WriteOutcome};
+use storage::WriteOutcome;
 
 use crate::request::parse_device_code_request;
-
-/// How long the device code and the user code are valid.
-const LIFETIME: TimeDelta = TimeDelta::seconds(900);
 
 /// How long a client waits between two polls, in seconds.
 const INTERVAL: u32 = 5;
@@ -41,16 +38,7 @@ pub(crate) async fn create_device_code(
     incoming: RequestBody,
 ) -> ApiResult<(StatusCode, Json<DeviceAuthorization>)> {
     let (scopes, client_name) = parse_device_code_request(incoming.optional_fields(&["scopes", "client_name"])?)?;
-    let now = api.clock.now();
-    let device = DeviceGrant {
-        scopes,
-        client_name,
-        asked_from: visitor.ip,
-        created_at: now,
-        expires_at: now + LIFETIME,
-        state: DeviceGrantState::Pending,
-        user_id: None,
-    };
+    let device = DeviceGrant::request(scopes, client_name, visitor.ip, api.clock.now());
 
     let device_code = token::random_token();
     let user_code = store_device(&api, &token::hash(device_code.expose_secret()), &device).await?;
@@ -61,7 +49,7 @@ pub(crate) async fn create_device_code(
         user_code: user_code.to_string(),
         verification_uri_complete: format!("{verification_uri}?user_code={user_code}"),
         verification_uri,
-        expires_in: u32::try_from(LIFETIME.num_seconds()).unwrap_or(u32::MAX),
+        expires_in: u32::try_from(DEVICE_GRANT_LIFETIME.num_seconds()).unwrap_or(u32::MAX),
         interval: INTERVAL,
     };
     Ok((StatusCode::CREATED, Json(body)))

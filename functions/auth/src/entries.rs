@@ -4,9 +4,10 @@
 use api::ClientIp;
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::audit::{self, Event};
+use domain::device_grant::{DecisionError, DeviceGrant};
 use domain::id::UserId;
 use domain::token::UserCode;
-use storage::{DeviceGrant, DeviceGrantState, StorageError, Store};
+use storage::{StorageError, Store};
 
 /// Wrong entries are counted for this long from the first one.
 const WINDOW: TimeDelta = TimeDelta::minutes(15);
@@ -73,11 +74,19 @@ pub(crate) async fn enter(
         return Ok(Entry::Wrong);
     };
     uncount(store, &counted).await?;
-    Ok(match device.state {
-        DeviceGrantState::Pending if now < device.expires_at => Entry::Waiting(hash, device),
-        DeviceGrantState::Pending => Entry::Expired,
-        DeviceGrantState::Approved | DeviceGrantState::Denied | DeviceGrantState::Redeemed => Entry::Used,
+    Ok(match device.check_undecided(now) {
+        Ok(()) => Entry::Waiting(hash, device),
+        Err(error) => error.into(),
     })
+}
+
+impl From<DecisionError> for Entry {
+    fn from(error: DecisionError) -> Self {
+        match error {
+            DecisionError::Decided => Self::Used,
+            DecisionError::Expired => Self::Expired,
+        }
+    }
 }
 
 async fn uncount(store: &Store, counted: &[(&str, DateTime<Utc>)]) -> Result<(), StorageError> {

@@ -1,6 +1,7 @@
 //! Why a client gets no token. Each error has a code of OAuth (RFC 6749, RFC 8628, RFC 8707).
 
 use api::ApiError;
+use domain::device_grant::RedeemError;
 use http::StatusCode;
 use storage::StorageError;
 
@@ -37,6 +38,17 @@ pub(crate) enum AuthError {
     UnauthorizedResource,
     #[error(transparent)]
     Storage(#[from] StorageError),
+}
+
+impl From<RedeemError> for AuthError {
+    fn from(error: RedeemError) -> Self {
+        match error {
+            RedeemError::Pending => Self::AuthorizationPending,
+            RedeemError::Denied => Self::AccessDenied,
+            RedeemError::Expired => Self::ExpiredDeviceCode,
+            RedeemError::Invalid => Self::InvalidDeviceCode,
+        }
+    }
 }
 
 impl From<AuthError> for ApiError {

@@ -4,19 +4,16 @@ use api::openapi::{AUTHENTICATION, BadBody, Limited};
 use api::{Api, ApiError, ApiResult, ErrorBody, RequestBody, Visitor};
 use axum::Json;
 use axum::extract::State;
-use chrono::{DateTime, TimeDelta, Utc};
 use cloud::audit::{self, Event};
 use contract::{AccessTokenBody, TokenRequest, TokenUser};
 use domain::access_token::AccessToken;
+use domain::device_grant::DeviceGrant;
 use domain::id::UserId;
 use domain::token;
 use domain::user::User;
-use storage::{DeviceGrant, DeviceGrantState, TokenGrant, WriteOutcome, WriteRetries};
+use storage::{TokenGrant, WriteOutcome, WriteRetries};
 
 use crate::error::AuthError;
-
-/// For this long, an expired code returns `expired_token`; after that, the code is unknown.
-const REMEMBERED: TimeDelta = TimeDelta::days(1);
 
 /// Exchange a device code for an access token
 ///
@@ -68,8 +65,8 @@ pub(crate) async fn exchange_device_code(
     let mut retries = WriteRetries::without_waits(3);
     loop {
         let device = api.store.device(&hash).await?.ok_or(AuthError::InvalidDeviceCode)?;
-        let owner = approving_user(&device, api.clock.now())?;
-        if let Some((token, user)) = exchange(&api, &hash, &device, owner).await? {
+        let (redeemed, owner) = device.clone().redeem(api.clock.now()).map_err(AuthError::from)?;
+        if let Some((token, user)) = exchange(&api, &hash, (&device, &redeemed), owner).await? {
             let hash = token.hash();
             audit::Entry::new(Event::TokenIssued).user(owner).token(&hash).address(visitor.ip).write();
             return Ok(Json(body(&token, user)));
@@ -78,27 +75,10 @@ pub(crate) async fn exchange_device_code(
     }
 }
 
-/// The user who approved the request, or the error that says why there is no
-/// token.
-fn approving_user(device: &DeviceGrant, now: DateTime<Utc>) -> Result<UserId, AuthError> {
-    if device.state == DeviceGrantState::Redeemed || device.expires_at + REMEMBERED <= now {
-        return Err(AuthError::InvalidDeviceCode);
-    }
-    if device.expires_at <= now {
-        return Err(AuthError::ExpiredDeviceCode);
-    }
-    match (device.state, device.user_id) {
-        (DeviceGrantState::Approved, Some(user)) => Ok(user),
-        (DeviceGrantState::Denied, _) => Err(AuthError::AccessDenied),
-        (DeviceGrantState::Pending, _) => Err(AuthError::AuthorizationPending),
-        (DeviceGrantState::Approved | DeviceGrantState::Redeemed, _) => Err(AuthError::InvalidDeviceCode),
-    }
-}
-
 async fn exchange(
     api: &Api,
     device_hash: &str,
-    device: &DeviceGrant,
+    (device, redeemed): (&DeviceGrant, &DeviceGrant),
     owner: UserId,
 ) -> Result<Option<(AccessToken, User)>, AuthError> {
     let now = api.clock.now();
@@ -112,7 +92,7 @@ async fn exchange(
     // Nobody has the token yet, so a mark without one opens nothing.
     let user =
         api.store.mark_token(owner, &hash, device.created_at, expires_at).await?.ok_or(AuthError::InvalidDeviceCode)?;
-    if api.store.exchange_device(device_hash, &hash, &grant).await? == WriteOutcome::Applied {
+    if api.store.exchange_device(device_hash, device, redeemed, &hash, &grant).await? == WriteOutcome::Applied {
         return Ok(Some((token, user)));
     }
     api.store.unmark_token(owner, &hash).await?;
@@ -130,8 +110,8 @@ fn body(token: &AccessToken, user: User) -> AccessTokenBody {
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
+    use domain::device_grant::DeviceGrantState;
     use serde_json::json;
-    use storage::DeviceGrantState;
 
     use crate::testing::service;
 

@@ -12,6 +12,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::access_token::TokenLifetime;
 use domain::clock::Clock;
+use domain::device_grant::DeviceGrantState;
 use domain::id::{Ids, UserId};
 use domain::random::Random;
 use domain::testing::noon;
@@ -23,7 +24,7 @@ use http::header::{COOKIE, LOCATION, SET_COOKIE};
 use http_body_util::BodyExt;
 use reqwest::Url;
 use serde_json::{Value, json};
-use storage::{DeviceGrantState, Identity, Store};
+use storage::{Identity, Store};
 use tower::ServiceExt;
 
 use crate::{App, ClientDocuments, ClientSecret, Oidc, OidcConfig, SignUp};
@@ -167,8 +168,13 @@ impl Service {
     }
 
     pub(crate) async fn decide(&self, device: &RecordedRequest, user: &User, state: DeviceGrantState) {
-        let hash = token::hash(&device.code);
-        self.store.decide_device(&hash, user.user_id, state, self.clock.now()).await.unwrap();
+        let (hash, now) = (token::hash(&device.code), self.clock.now());
+        let before = self.store.device(&hash).await.unwrap().unwrap();
+        let decided = match state {
+            DeviceGrantState::Denied => before.clone().deny(user.user_id, now),
+            _ => before.clone().approve(user.user_id, now),
+        };
+        self.store.replace_device(&hash, &before, &decided.unwrap()).await.unwrap();
     }
 
     pub(crate) async fn send_request(&self, mut request: Request) -> TestResponse {

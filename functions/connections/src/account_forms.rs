@@ -6,14 +6,15 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use cloud::audit;
+use connecting::StartedFlow;
 use domain::id::ConnectionId;
 use serde::Deserialize;
 
 use crate::App;
 use crate::delete_connection::DisconnectOutcome;
+use crate::error::ConnectionsError;
+use crate::flow_pages::{redirect_page, with_refresh};
 use crate::recipient::Recipient;
-use crate::show_connect_flow::{redirect_page, with_refresh};
-use crate::start_connect_flow::StartedFlow;
 
 const HERE: &str = "/account/connections";
 
@@ -40,7 +41,7 @@ pub(crate) async fn connect(
         let text = "It is no longer set up in this deployment. Choose a platform from the list.";
         return Err(error_page(StatusCode::UNPROCESSABLE_ENTITY, "This platform is not available", text));
     };
-    let page = match app.start_flow(session.user, platform).await? {
+    let page = match app.connect_flows().start(session.user, platform).await.map_err(ConnectionsError::from)? {
         StartedFlow::Started { page, .. } => page,
         StartedFlow::OverPlan(reason) => {
             let entry = audit::Entry::new(audit::Event::PlanRefused).user(session.user).address(address.0);

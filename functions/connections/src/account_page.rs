@@ -10,7 +10,6 @@ use domain::web_address::is_web_address;
 use serde::Deserialize;
 
 use crate::App;
-use crate::plan_limit::account_name;
 
 #[derive(Deserialize)]
 pub(crate) struct AccountsQuery {
@@ -79,7 +78,7 @@ pub(crate) async fn show_accounts(
 
 impl AccountRow {
     fn new(connection: Connection, app: &App, now: DateTime<Utc>) -> Self {
-        let name = account_name(&connection.profile);
+        let name = connection.profile.shown_name();
         Self {
             id: connection.connection_id.to_string(),
             is_offered: app.platforms.get(&connection.provider).is_some(),

@@ -9,9 +9,9 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use cloud::audit;
 use cloud::events::publish_event;
+use connecting::revoke_grant;
 use domain::event::Event;
 use domain::id::{ConnectionId, UserId};
-use publishing::revoke_grant;
 use storage::{Disconnected, StorageError};
 
 use crate::App;

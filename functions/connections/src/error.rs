@@ -5,10 +5,10 @@ use api::page::PageError;
 use axum::http::StatusCode;
 use chrono::{DateTime, Utc};
 use cloud::seal::SealError;
+use connecting::ConnectingError;
 use domain::delivery::AttemptError;
 use domain::id::ConnectionId;
 use platforms::DependencyError;
-use publishing::PublishingError;
 use storage::StorageError;
 
 /// Seconds until the next request to a platform that did not respond.
@@ -23,9 +23,14 @@ pub(crate) enum ConnectionsError {
     Storage(#[from] StorageError),
     #[error(transparent)]
     Seal(#[from] SealError),
-    /// Sealed state is not in the form that this version writes.
-    #[error("sealed state of a connect flow is unreadable")]
-    UnreadableState,
+    #[error(transparent)]
+    Connecting(ConnectingError),
+    /// A secret of the vault is not a text.
+    #[error("secret of the vault is unreadable")]
+    UnreadableSecret,
+    /// The platform returned a page that browsers cannot open.
+    #[error("the platform's page has an invalid URL")]
+    InvalidUrl,
     #[error("platform {name} unsupported")]
     UnsupportedPlatform { name: String, enabled: Vec<&'static str> },
     #[error("connect flow not found")]
@@ -37,10 +42,20 @@ pub(crate) enum ConnectionsError {
     LostGrant { title: String },
     /// The credentials could not be read.
     #[error("credentials of connection {connection_id}: {source}")]
-    Credentials { connection_id: ConnectionId, source: PublishingError },
+    Credentials { connection_id: ConnectionId, source: ConnectingError },
     /// The platform, by its title, listed no values. `wait` is in seconds.
     #[error("{title} {reason}")]
     NotListed { title: String, reason: &'static str, wait: u64 },
+}
+
+impl From<ConnectingError> for ConnectionsError {
+    fn from(error: ConnectingError) -> Self {
+        match error {
+            ConnectingError::Storage(error) => Self::Storage(error),
+            ConnectingError::UnknownFlow => Self::UnknownFlow,
+            error => Self::Connecting(error),
+        }
+    }
 }
 
 impl ConnectionsError {
@@ -68,7 +83,10 @@ impl From<ConnectionsError> for ApiError {
         let oauth = |status, error, description| Self::OAuth { status, error, description };
         match error {
             ConnectionsError::Storage(error) => error.into(),
-            ConnectionsError::Seal(_) | ConnectionsError::UnreadableState => {
+            ConnectionsError::Seal(_)
+            | ConnectionsError::Connecting(_)
+            | ConnectionsError::UnreadableSecret
+            | ConnectionsError::InvalidUrl => {
                 tracing::error!(%error, "a connect flow failed");
                 Self::Internal
             }

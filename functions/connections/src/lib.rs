@@ -3,34 +3,29 @@
 //!
 //! The steps of a connect flow: `start_connect_flow` (the client's request) → `show_connect_flow` and
 //! `submit_connect_flow` (our page, if the platform needs field values) → the platform's page →
-//! `receive_callback` → `show_connect_flow` again (the choice of accounts, and the result). If the
-//! user approves in an app and no callback arrives, `approval` polls the platform. Meanwhile the
-//! client polls `poll_connect_flow`. `participant` decides who may continue the flow, and
-//! `flow_lock` admits one submission at a time.
+//! `receive_callback` → `show_connect_flow` again (the choice of accounts, and the result). Meanwhile
+//! the client polls `poll_connect_flow`, which also polls the platform if the user approves in an app
+//! and no callback arrives. `participant` decides who may continue the flow. The handlers parse and
+//! respond; the library `connecting` makes the step.
 //!
 //! `receive_deauthorization` handles notifications from platforms; `account_page` and
 //! `account_forms` are the page of connections and its buttons.
 
 mod account_forms;
 mod account_page;
-mod approval;
 pub mod config;
-mod connect_flow;
 mod delete_connection;
 mod error;
-mod flow_access_error;
-mod flow_lock;
+mod flow_pages;
 mod list_choices;
 mod list_connections;
 mod list_platforms;
 mod participant;
-mod plan_limit;
 mod poll_connect_flow;
 mod receive_callback;
 mod receive_deauthorization;
 mod recipient;
 mod response;
-mod revoke_unused;
 mod show_client_document;
 mod show_connect_flow;
 mod show_connection;
@@ -39,7 +34,6 @@ mod stored_vault;
 mod submit_connect_flow;
 #[cfg(test)]
 mod testing;
-mod timeouts;
 
 use std::sync::Arc;
 
@@ -49,14 +43,13 @@ use axum::extract::FromRef;
 use axum::routing::{get, post};
 use cloud::events::EventBus;
 use cloud::seal::Sealer;
+use connecting::{ConnectFlows, CredentialService};
 use domain::options::PlatformOptions;
 use domain::plan::Plans;
-use platforms::{Connect, Registry};
-use publishing::CredentialService;
+use platforms::{CallbackUrls, Connect, Registry};
 
-pub use participant::Guests;
+pub use domain::connect_flow::Guests;
 pub use stored_vault::StoredVault;
-pub use timeouts::CALLBACK_TIMEOUT;
 
 /// State of the handlers, shared by every request.
 #[derive(Clone)]
@@ -80,6 +73,16 @@ impl FromRef<App> for Api {
 }
 
 impl App {
+    fn connect_flows(&self) -> ConnectFlows {
+        let Self { api, platforms, sealer, events, plans, guests, .. } = self.clone();
+        let Api { store, clock, ids, origin, .. } = api;
+        ConnectFlows { store, platforms, sealer, events, clock, ids, plans, guests, origin }
+    }
+
+    fn addresses(&self, platform: &dyn Connect) -> CallbackUrls {
+        CallbackUrls::new(&self.api.origin, platform.name())
+    }
+
     fn credential_service(&self) -> CredentialService {
         let Api { store, clock, .. } = &self.api;
         let (sealer, events) = (self.sealer.clone(), self.events.clone());

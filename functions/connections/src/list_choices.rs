@@ -1,21 +1,25 @@
 //! `GET /connections/{connection}/choices/{option}`: lists the values of an option for an account.
 
+use std::time::Duration;
+
 use api::openapi::{CONNECTIONS, Invalid, Missing, Refused};
 use api::scope_guard::ConnectionsRead;
 use api::{ApiError, ApiResult, Caller, ErrorBody, Params, Segments, path_id};
 use axum::Json;
 use axum::extract::State;
+use connecting::{CallCredentials, ConnectingError, StoredCredentials};
 use contract::ChoiceList;
 use domain::delivery::AttemptError;
 use domain::id::ConnectionId;
 use platforms::{Choice, ChoicesRequest, DependencyError};
-use publishing::{CallCredentials, PublishingError, StoredCredentials};
 use storage::ConnectionRecord;
 use tokio::time::timeout;
 
 use crate::App;
 use crate::error::ConnectionsError;
-use crate::timeouts::CHOICES_TIMEOUT;
+
+/// The timeout of the platform.
+const CHOICES_TIMEOUT: Duration = Duration::from_secs(12);
 
 /// In characters.
 const MAX_QUERY: usize = 200;
@@ -122,7 +126,7 @@ async fn credentials(
     app: &App,
     record: &ConnectionRecord,
     stored: StoredCredentials,
-) -> Result<CallCredentials, PublishingError> {
+) -> Result<CallCredentials, ConnectingError> {
     let (app, record) = (app.clone(), record.clone());
     let task = tokio::spawn(async move {
         let Some(platform) = app.platforms.get(&record.connection.provider) else {

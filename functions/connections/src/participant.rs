@@ -1,51 +1,34 @@
 //! Who may continue a connect flow: its owner, in a browser in which they are signed in, or a guest
-//! where the deployment permits guests.
-//!
-//! Prevents account-linking phishing: with a link alone, an attacker could make a victim connect
-//! their account to the attacker's user.
+//! where the deployment permits guests ([`domain::connect_flow::ConnectFlow::access`]). And the
+//! responses to the others.
 
 use std::net::IpAddr;
 
-use api::page::{PageError, PageResult};
-use api::session::{cookie, set_cookie, sign_in};
-use api::{ClientIp, SignedIn};
+use api::page::{Page, PageError, PageResult};
+use api::session::{cookie, set_cookie, sign_in, sign_in_again_path};
+use api::{ClientIp, PermitError, SignedIn};
+use askama::Template;
 use axum::extract::{FromRequestParts, OptionalFromRequestParts};
-use axum::http::HeaderMap;
 use axum::http::header::SET_COOKIE;
 use axum::http::request::Parts;
-use axum::response::{IntoResponse, Response};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Redirect, Response};
 use chrono::TimeDelta;
+use connecting::{ConnectingError, LoadedFlow};
+use domain::connect_flow::{EntryPoint, FlowAccess, FlowOwner};
 use domain::token;
 use secrecy::{ExposeSecret, SecretString};
-use storage::{ConnectFlow, FlowOwner, FlowState};
+use storage::StorageError;
 
 use crate::App;
-use crate::connect_flow::LoadedFlow;
-use crate::flow_access_error::FlowAccessError;
+use crate::error::ConnectionsError;
 use crate::recipient::Recipient;
-
-/// Whether unauthenticated visitors may continue a user's connect flow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Guests {
-    /// Only the owner may continue.
-    #[default]
-    Denied,
-    /// A visitor with the link may continue, after a page has named the recipient.
-    Permitted,
-}
 
 /// Identifies the browser of a guest.
 const COOKIE_NAME: &str = "__Host-connect-flow";
 
 /// Longer than the lifetime of a connect flow.
 const LIFETIME: TimeDelta = TimeDelta::hours(1);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EntryPoint {
-    Page,
-    Form,
-    Callback,
-}
 
 pub(crate) enum Participant {
     Owner(SignedIn),
@@ -61,18 +44,37 @@ pub(crate) struct Visitor {
 
 pub(crate) struct GuestCookie(SecretString);
 
-/// What the response to a denied visitor shows.
-#[derive(Clone, Copy)]
-struct FlowPage<'a> {
-    recipient: &'a Recipient,
-    address: &'a str,
-}
-
 /// A connect flow with the participant who continues it and the recipient of the account.
 pub(crate) struct FlowVisit {
     pub(crate) loaded: LoadedFlow,
     pub(crate) participant: Participant,
     pub(crate) recipient: Recipient,
+}
+
+/// The response to a visitor who may not continue a connect flow.
+pub(crate) enum FlowAccessError {
+    /// The flow does not exist, or has expired.
+    Unknown,
+    /// No user is signed in. `back` is where the sign-in returns to.
+    SignedOut {
+        back: String,
+    },
+    /// A user other than the owner is signed in.
+    AnotherUser {
+        session: SignedIn,
+        owner: String,
+        back: String,
+    },
+    /// A guest or the owner continues the flow in another browser.
+    AnotherBrowser,
+    Page(PageError),
+}
+
+#[derive(Template)]
+#[template(path = "another_user.html")]
+struct AnotherUserPage {
+    owner: String,
+    sign_in: String,
 }
 
 impl App {
@@ -85,55 +87,28 @@ impl App {
         entry_point: EntryPoint,
         address: &str,
     ) -> Result<FlowVisit, FlowAccessError> {
-        let loaded = self
-            .load_flow(state_token, visitor.address, self.api.clock.now())
-            .await?
-            .ok_or(FlowAccessError::Unknown)?;
+        let loaded = self.connect_flows().find(state_token, visitor.address).await?;
+        let loaded = loaded.ok_or(FlowAccessError::Unknown)?;
         let user = self.api.store.user(loaded.flow.user_id).await?.ok_or(FlowAccessError::Unknown)?;
         let recipient = Recipient::new(&user);
-        let participant =
-            self.participant(&loaded.flow, visitor, entry_point, FlowPage { recipient: &recipient, address })?;
-        Ok(FlowVisit { loaded, participant, recipient })
-    }
 
-    fn participant(
-        &self,
-        connect_flow: &ConnectFlow,
-        visitor: Visitor,
-        entry_point: EntryPoint,
-        page: FlowPage<'_>,
-    ) -> Result<Participant, FlowAccessError> {
         let Visitor { session, guest_cookie, .. } = visitor;
-        let guest_owner = guest_cookie.as_ref().map(|it| FlowOwner::Guest(it.hash()));
-        let is_same_browser = guest_owner.is_some() && guest_owner == connect_flow.owner;
-        let is_guest_flow = matches!(connect_flow.owner, Some(FlowOwner::Guest(_)));
-        if entry_point == EntryPoint::Callback && is_guest_flow && !is_same_browser {
-            return Err(FlowAccessError::AnotherBrowser);
-        }
-        if let Some(session) = session.as_ref().filter(|it| it.user == connect_flow.user_id) {
-            return Ok(Participant::Owner(session.clone()));
-        }
-        if self.guests == Guests::Permitted && connect_flow.owner != Some(FlowOwner::Owner) {
-            // What an owner has started is not open to everyone who has the link.
-            let is_open_to_guests = matches!(
-                connect_flow.state,
-                FlowState::CollectingInput | FlowState::AwaitingCallback | FlowState::Failed
-            );
-            if is_same_browser || (!is_guest_flow && is_open_to_guests && entry_point != EntryPoint::Callback) {
-                return Ok(Participant::Guest(guest_cookie.unwrap_or_else(GuestCookie::random)));
+        let (signed_in, guest) = (session.as_ref().map(|it| it.user), guest_cookie.as_ref().map(GuestCookie::owner));
+        let access = loaded.flow.access(signed_in, guest.as_ref(), entry_point, self.guests);
+        let back = address.to_owned();
+        let participant = match (access, session) {
+            (FlowAccess::Owner, Some(session)) => Participant::Owner(session),
+            (FlowAccess::Guest, _) => Participant::Guest(guest_cookie.unwrap_or_else(GuestCookie::random)),
+            (FlowAccess::AnotherBrowser, _) => return Err(FlowAccessError::AnotherBrowser),
+            (FlowAccess::Denied, Some(session)) => {
+                return Err(FlowAccessError::AnotherUser { session, owner: recipient.to_string(), back });
             }
-            if is_guest_flow {
-                return Err(FlowAccessError::AnotherBrowser);
+            (FlowAccess::Denied | FlowAccess::Owner, None) if entry_point == EntryPoint::Form => {
+                return Err(FlowAccessError::Page(PageError::signed_out(&sign_in(&back))));
             }
-        }
-        let return_path = page.address.to_owned();
-        match (session, entry_point) {
-            (Some(session), _) => {
-                Err(FlowAccessError::AnotherUser { session, owner: page.recipient.to_string(), back: return_path })
-            }
-            (None, EntryPoint::Form) => Err(FlowAccessError::Page(PageError::signed_out(&sign_in(&return_path)))),
-            (None, EntryPoint::Page | EntryPoint::Callback) => Err(FlowAccessError::SignedOut { back: return_path }),
-        }
+            (FlowAccess::Denied | FlowAccess::Owner, None) => return Err(FlowAccessError::SignedOut { back }),
+        };
+        Ok(FlowVisit { loaded, participant, recipient })
     }
 }
 
@@ -175,7 +150,7 @@ impl Participant {
     pub(crate) fn flow_owner(&self) -> FlowOwner {
         match self {
             Self::Owner(_) => FlowOwner::Owner,
-            Self::Guest(guest_cookie) => FlowOwner::Guest(guest_cookie.hash()),
+            Self::Guest(guest_cookie) => guest_cookie.owner(),
         }
     }
 
@@ -198,12 +173,73 @@ impl GuestCookie {
         Self(token::random_token())
     }
 
-    fn hash(&self) -> String {
-        token::hash(self.0.expose_secret())
+    fn owner(&self) -> FlowOwner {
+        FlowOwner::Guest(token::hash(self.0.expose_secret()))
     }
 
     fn csrf(&self) -> String {
         token::hash(&format!("form#{}", self.0.expose_secret()))
+    }
+}
+
+impl IntoResponse for FlowAccessError {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Unknown => unknown_flow().into_response(),
+            Self::SignedOut { back: return_path } => Redirect::to(&sign_in(&return_path)).into_response(),
+            Self::AnotherUser { session, owner, back: return_path } => {
+                let page = AnotherUserPage { owner, sign_in: sign_in_again_path(&return_path) };
+                match Page::render("This belongs to another user", &page) {
+                    Ok(page) => page.signed_in(&session).status(StatusCode::FORBIDDEN).into_response(),
+                    Err(error) => error.into_response(),
+                }
+            }
+            Self::AnotherBrowser => {
+                let text = "Nothing was connected here. If you opened the link yourself, continue in that browser. \
+                            Otherwise, ask the sender for a new link.";
+                PageError::new(StatusCode::FORBIDDEN, "This link is open in another browser", text).into_response()
+            }
+            Self::Page(error) => error.into_response(),
+        }
+    }
+}
+
+fn unknown_flow() -> PageError {
+    let text = "Start over in the app or on the page that you came from.";
+    PageError::new(StatusCode::NOT_FOUND, "This link has expired or is invalid", text)
+        .with_link("/", "Go to the start page")
+}
+
+impl From<PermitError> for FlowAccessError {
+    fn from(error: PermitError) -> Self {
+        Self::Page(error.into())
+    }
+}
+
+impl From<PageError> for FlowAccessError {
+    fn from(error: PageError) -> Self {
+        Self::Page(error)
+    }
+}
+
+impl From<ConnectionsError> for FlowAccessError {
+    fn from(error: ConnectionsError) -> Self {
+        Self::Page(error.into())
+    }
+}
+
+impl From<StorageError> for FlowAccessError {
+    fn from(error: StorageError) -> Self {
+        Self::Page(error.into())
+    }
+}
+
+impl From<ConnectingError> for FlowAccessError {
+    fn from(error: ConnectingError) -> Self {
+        match error {
+            ConnectingError::UnknownFlow => Self::Unknown,
+            error => ConnectionsError::from(error).into(),
+        }
     }
 }
 

@@ -2,11 +2,12 @@
 
 use api::openapi::{CONNECTIONS, Invalid, Refused};
 use api::scope_guard::ConnectionsWrite;
-use api::{ApiResult, Caller, ErrorBody, Params, Segments};
+use api::{ApiResult, Caller, ErrorBody, Params, PermitError, Segments};
 use axum::Json;
 use axum::extract::State;
+use connecting::LoadedFlow;
 use contract::ConnectionRequestStatus;
-use storage::{ConnectFlow, FlowState};
+use domain::connect_flow::FlowState;
 
 use crate::App;
 use crate::error::ConnectionsError;
@@ -55,16 +56,15 @@ pub(crate) async fn poll_connect_flow(
     State(app): State<App>,
 ) -> ApiResult<Json<ConnectionRequestStatus>> {
     let now = app.api.clock.now();
-    let is_ours = |it: &ConnectFlow| it.user_id == caller.user && it.provider == platform;
-    let loaded = app.load_flow(state_token.clone(), caller.ip, now).await?;
-    let loaded = loaded.filter(|it| is_ours(&it.flow)).ok_or(ConnectionsError::UnknownFlow)?;
-    params.none()?;
-    let connect_flow = if app.check_approval(&loaded).await? {
-        let reloaded = app.load_flow(state_token, caller.ip, now).await?;
-        reloaded.map(|it| it.flow).filter(is_ours).ok_or(ConnectionsError::UnknownFlow)?
-    } else {
-        loaded.flow
+    let find = async || {
+        let found = app.connect_flows().find(state_token.clone(), caller.ip).await.map_err(ConnectionsError::from)?;
+        let is_ours = |it: &LoadedFlow| it.flow.user_id == caller.user && it.flow.provider == platform;
+        found.filter(is_ours).ok_or(ConnectionsError::UnknownFlow)
     };
+    let loaded = find().await?;
+    params.none()?;
+    let has_changed = app.check_approval(&loaded).await?;
+    let connect_flow = if has_changed { find().await?.flow } else { loaded.flow };
     let status = match connect_flow.state {
         FlowState::Completed => {
             let record = match connect_flow.connection_id {
@@ -83,59 +83,22 @@ pub(crate) async fn poll_connect_flow(
     Ok(Json(status))
 }
 
-#[cfg(test)]
-mod tests {
-    use chrono::TimeDelta;
-    use serde_json::json;
-
-    use crate::testing::Harness;
-
-    #[tokio::test]
-    async fn unfinished_request_expires_after_ten_minutes() {
-        let harness = Harness::new().await;
-        let begun = harness.begin("plain").await;
-        assert_eq!(harness.poll(&begun).await.body, json!({"status": "pending", "expires_in": 600}));
-
-        harness.clock.advance(TimeDelta::milliseconds(599_001));
-        assert_eq!(harness.poll(&begun).await.body, json!({"status": "pending", "expires_in": 1}));
-
-        harness.clock.advance(TimeDelta::milliseconds(999));
-        let expired = harness.poll(&begun).await;
-        assert_eq!((expired.status, &expired.body["error"]), (410, &json!("expired")));
-
-        harness.clock.advance(TimeDelta::days(1));
-        assert_eq!(harness.poll(&begun).await.status, 404);
-    }
-
-    #[tokio::test]
-    async fn ended_request_can_be_polled_for_a_day() {
-        let harness = Harness::new().await;
-        let begun = harness.begin("plain").await;
-        harness.callback(&begun, "7").await;
-
-        harness.clock.advance(TimeDelta::hours(23));
-        let completed = harness.poll(&begun).await;
-        assert_eq!(completed.body["status"], "completed");
-        assert_eq!(completed.body["connection"]["username"], "user7");
-        assert!(completed.body["connection"].get("meta").is_none());
-
-        harness.delete(&format!("/api/v1/connections/{}", completed.body["connection"]["id"])).await;
-        assert_eq!(harness.poll(&begun).await.body, json!({"status": "completed", "connection": null}));
-
-        harness.clock.advance(TimeDelta::hours(1));
-        assert_eq!(harness.poll(&begun).await.status, 404);
-    }
-
-    #[tokio::test]
-    async fn request_is_found_only_by_its_user_and_platform() {
-        let harness = Harness::new().await;
-        let begun = harness.begin("plain").await;
-        let path = |platform: &str, token: &str| format!("/api/v1/connections/connect/{platform}/status/{token}");
-
-        assert_eq!(harness.get(&path("plain", &begun.token)).await.status, 200);
-        assert_eq!(harness.get(&path("asking", &begun.token)).await.status, 404);
-        assert_eq!(harness.get(&path("plain", "unknown")).await.status, 404);
-        let other = harness.get_as_another(&path("plain", &begun.token)).await;
-        assert_eq!((other.status, &other.body["error"]), (404, &json!("not_found")));
+impl App {
+    /// Polls the platform for an approval unless it was polled just now. Returns whether the
+    /// connect flow has changed.
+    pub(crate) async fn check_approval(&self, loaded: &LoadedFlow) -> Result<bool, ConnectionsError> {
+        let Some(platform) = self.platforms.get(&loaded.flow.provider) else { return Ok(false) };
+        let flows = self.connect_flows();
+        let Some(poll) = flows.begin_poll(loaded).await? else { return Ok(false) };
+        let host = poll.host().map(str::to_owned);
+        let poll = Box::pin(flows.poll_approval(platform, poll));
+        match self.api.with_permit(loaded.flow.user_id, host.as_deref(), poll).await {
+            Ok(has_changed) => Ok(has_changed?),
+            Err(PermitError::Busy) => Ok(false),
+            Err(PermitError::Storage(error)) => Err(error.into()),
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,25 +1,18 @@
 //! `GET /connect/callback/{platform}`: the platform redirects the browser here. Where users name
 //! servers, each server has its own path below that.
 
-use std::collections::BTreeMap;
-
 use api::Segments;
 use api::page::{PageError, parameters};
 use axum::extract::State;
 use axum::http::header::HOST;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Redirect, Response};
-use platforms::{Callback, Connect};
-use storage::FlowState;
+use domain::connect_flow::EntryPoint;
 use url::{Host, Url};
 
 use crate::App;
-use crate::connect_flow::{LoadedFlow, PendingAuthorization};
-use crate::error::ConnectionsError;
-use crate::flow_access_error::FlowAccessError;
-use crate::participant::{EntryPoint, Visitor};
-use crate::show_connect_flow::action;
-use crate::timeouts::{CALLBACK_TIMEOUT, within};
+use crate::flow_pages::action;
+use crate::participant::{FlowAccessError, Visitor};
 
 /// Processes the callback once and redirects to the page of the connect flow, so that the code
 /// leaves the address bar and a reload repeats nothing. The visitor must be the participant who was
@@ -69,46 +62,13 @@ async fn handle_callback(
         return Err(FlowAccessError::Unknown);
     }
 
-    let pending = match loaded.flow.state {
-        FlowState::AwaitingCallback => Some(app.pending_authorization(loaded).await?),
-        _ => None,
-    };
-    let host = pending.as_ref().and_then(|it| it.host.clone());
-    let received = ReceivedCallback { pending, query, arrived_at };
-    app.api
-        .with_permit(loaded.flow.user_id, host.as_deref(), Box::pin(received.complete(app, platform, loaded)))
-        .await??;
-    Ok(visit.participant.respond(Redirect::to(&action(loaded))))
-}
-
-struct ReceivedCallback {
-    /// `None` when the flow does not await a callback.
-    pending: Option<PendingAuthorization>,
-    query: BTreeMap<String, String>,
-    arrived_at: String,
-}
-
-impl ReceivedCallback {
-    /// A code can be exchanged once. When the browser sends it twice, only the first request
-    /// exchanges it: the platform would refuse the second, and the flow would fail although it
-    /// succeeded.
-    async fn complete(self, app: &App, platform: &dyn Connect, loaded: &LoadedFlow) -> Result<(), FlowAccessError> {
-        let Self { pending: Some(pending), query, arrived_at } = self else { return Ok(()) };
-        let (store, now) = (&app.api.store, app.api.clock.now());
-        if !store
-            .advance_connect_flow(&loaded.hash, &[FlowState::AwaitingCallback], FlowState::Completing, None, now)
-            .await?
-        {
-            return Ok(());
-        }
-        let callback = app.callback(platform, pending, query, arrived_at);
-        if let Err(error) = exchange_code(app, platform, loaded, &callback).await {
-            tracing::error!(%error, platform = platform.name(), "a callback could not be processed");
-            // The code is used up, so the connect flow cannot continue.
-            app.end_without_account(loaded, "something went wrong on our side").await?;
-        }
-        Ok(())
+    let flows = app.connect_flows();
+    if let Some(received) = flows.receive_callback(loaded, query, arrived_at).await? {
+        let host = received.host().map(str::to_owned);
+        let completion = Box::pin(flows.complete_callback(loaded, platform, received));
+        app.api.with_permit(loaded.flow.user_id, host.as_deref(), completion).await??;
     }
+    Ok(visit.participant.respond(Redirect::to(&action(loaded))))
 }
 
 /// Whether a service on this machine was reached by IP address. Some platforms redirect to
@@ -124,18 +84,6 @@ pub(crate) fn is_called_by_ip(origin: &str, headers: &HeaderMap) -> bool {
             Some(Host::Ipv6(address)) => address.is_loopback(),
             Some(Host::Domain(_)) | None => false,
         }
-}
-
-async fn exchange_code(
-    app: &App,
-    platform: &dyn Connect,
-    loaded: &LoadedFlow,
-    callback: &Callback,
-) -> Result<(), ConnectionsError> {
-    match within(CALLBACK_TIMEOUT, platform.complete(callback, app.api.clock.now())).await {
-        Ok(accounts) => app.complete_flow(loaded, platform, accounts).await,
-        Err(error) => app.end_without_account(loaded, &error.to_string()).await,
-    }
 }
 
 fn missing_state_page() -> PageError {

@@ -12,10 +12,10 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use cloud::audit;
 use cloud::events::publish_event;
+use connecting::ConnectingError;
 use domain::event::Event;
 use domain::token;
 use platforms::{DeauthorizationCallback, InvalidCallback};
-use publishing::PublishingError;
 use serde::{Deserialize, Serialize};
 use storage::{CredentialsRecord, Deletion, Disconnected, grant_name};
 
@@ -108,7 +108,7 @@ impl App {
             };
         let ended = self.credential_service().ended_there(&grant_name(name, &grant), at).await;
         ended.map_err(|error| match error {
-            PublishingError::Storage(error) => error.into(),
+            ConnectingError::Storage(error) => error.into(),
             other => {
                 tracing::error!(error = %other, platform = name, "a grant that the platform ended is still active here");
                 ApiError::Internal

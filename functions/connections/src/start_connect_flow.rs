@@ -6,21 +6,13 @@ use api::{ApiResult, Caller, ErrorBody, Params, Segments};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use chrono::TimeDelta;
+use connecting::StartedFlow;
 use contract::ConnectionRequest;
-use domain::id::UserId;
-use domain::token;
-use platforms::{Connect, FieldValues};
-use secrecy::{ExposeSecret, SecretString};
-use storage::{ConnectFlow, FlowState};
+use domain::connect_flow::FLOW_LIFETIME;
+use secrecy::ExposeSecret;
 
 use crate::App;
-use crate::connect_flow::AuthorizeOutcome;
 use crate::error::ConnectionsError;
-use crate::participant::Guests;
-
-/// From the start to the platform's callback.
-const LIFETIME: TimeDelta = TimeDelta::seconds(600);
 
 /// Starts to connect an account. Send the user to `authorization_url`, then poll `poll_url` until
 /// the request has ended.
@@ -57,10 +49,11 @@ pub(crate) async fn start_connect_flow(
         let enabled = app.platforms.names();
         ConnectionsError::UnsupportedPlatform { name, enabled }
     })?;
-    let (state_token, authorization_url) = match app.start_flow(caller.user, platform).await? {
-        StartedFlow::Started { state_token, page } => (state_token.expose_secret().to_owned(), page),
-        StartedFlow::OverPlan(reason) => return Err(caller.plan_error(reason)),
-    };
+    let (state_token, authorization_url) =
+        match app.connect_flows().start(caller.user, platform).await.map_err(ConnectionsError::from)? {
+            StartedFlow::Started { state_token, page } => (state_token.expose_secret().to_owned(), page),
+            StartedFlow::OverPlan(reason) => return Err(caller.plan_error(reason)),
+        };
     let origin = &app.api.origin;
     Ok((
         StatusCode::CREATED,
@@ -68,73 +61,9 @@ pub(crate) async fn start_connect_flow(
             poll_url: format!("{origin}/api/v1/connections/connect/{}/status/{state_token}", platform.name()),
             state_token,
             authorization_url,
-            expires_in: LIFETIME.num_seconds(),
+            expires_in: FLOW_LIFETIME.num_seconds(),
         }),
     ))
-}
-
-pub(crate) enum StartedFlow {
-    /// The user continues at this page, ours or the platform's.
-    Started { state_token: SecretString, page: String },
-    /// The plan allows no further account, for this reason.
-    OverPlan(String),
-}
-
-impl App {
-    pub(crate) async fn start_flow(
-        &self,
-        user: UserId,
-        platform: &dyn Connect,
-    ) -> Result<StartedFlow, ConnectionsError> {
-        if let Some(reason) = self.plan_limit_reached(user, platform.name()).await? {
-            return Ok(StartedFlow::OverPlan(reason));
-        }
-        let now = self.api.clock.now();
-        let state_token = token::random_token();
-        let (page, state, sealed) = first_page(self, platform, &state_token).await?;
-        let connect_flow = ConnectFlow {
-            user_id: user,
-            provider: platform.name().to_owned(),
-            state,
-            created_at: now,
-            expires_at: now + LIFETIME,
-            ended_at: None,
-            connection_id: None,
-            also_connected: Vec::new(),
-            reason: None,
-            owner: None,
-            sealed,
-        };
-        self.api.store.begin_connect_flow(&token::hash(state_token.expose_secret()), &connect_flow).await?;
-        Ok(StartedFlow::Started { state_token, page })
-    }
-}
-
-/// The page to which the user is sent: the platform's, or ours when the platform needs field values
-/// or is unreachable, and when a guest may continue, who must first read who the recipient is.
-async fn first_page(
-    app: &App,
-    platform: &dyn Connect,
-    state_token: &SecretString,
-) -> Result<(String, FlowState, Option<Vec<u8>>), ConnectionsError> {
-    if platform.fields().is_empty() && app.guests == Guests::Denied {
-        match app.authorize(platform, state_token, &FieldValues::new()).await? {
-            AuthorizeOutcome::Redirect { url, sealed } => return Ok((url, FlowState::AwaitingCallback, Some(sealed))),
-            AuthorizeOutcome::WaitForApproval { sealed } => {
-                return Ok((app.page_url(state_token), FlowState::AwaitingApproval, Some(sealed)));
-            }
-            AuthorizeOutcome::Accounts(_) => {
-                tracing::error!(
-                    platform = platform.name(),
-                    "a platform returned an account before it had field values"
-                );
-            }
-            AuthorizeOutcome::Failed(error) => {
-                tracing::warn!(%error, platform = platform.name(), "a connect flow could not start at the platform");
-            }
-        }
-    }
-    Ok((app.page_url(state_token), FlowState::CollectingInput, None))
 }
 
 #[cfg(test)]

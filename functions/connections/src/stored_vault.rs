@@ -33,7 +33,7 @@ impl StoredVault {
     async fn open(&self, key: &VaultKey) -> Result<Option<VaultSecret>, ConnectionsError> {
         let Some(entry) = self.store.vault_entry(key).await? else { return Ok(None) };
         let plain = self.sealer.open(&entry.sealed, &key.context()).await?;
-        let value = String::from_utf8(plain).map_err(|_| ConnectionsError::UnreadableState)?;
+        let value = String::from_utf8(plain).map_err(|_| ConnectionsError::UnreadableSecret)?;
         let revision = entry.revision;
         self.extend(key, entry).await?;
         Ok(Some(VaultSecret { value: value.into(), revision }))

@@ -29,7 +29,7 @@ use storage::{Identity, LimitSubject, TokenGrant};
 use tower::ServiceExt;
 
 use self::fake_platforms::TestPlatform;
-pub(crate) use self::fake_platforms::{FakePlatforms, PlatformBehavior, account};
+pub(crate) use self::fake_platforms::{FakePlatforms, PlatformBehavior};
 use crate::{App, Guests};
 
 /// The service with two users and three platforms: `plain`, `asking` (has form fields), and

@@ -2,16 +2,15 @@
 
 use housekeeping::Outbox;
 use lambda_runtime::{Error, LambdaEvent, service_fn};
-use publishing::{Planner, store_from_env};
+use publishing::Planner;
 use serde_json::Value;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     cloud::aws::init_logs();
     let aws = cloud::aws::config()?;
-    let store = store_from_env(&aws)?;
-    let outbox = Outbox::from_env(&aws, store.clone())?;
-    let planner = Planner::from_env(&aws, store)?;
+    let planner = Planner::from_env(&aws)?;
+    let outbox = Outbox::from_env(&aws, planner.store.clone())?;
 
     lambda_runtime::run(service_fn(async |_: LambdaEvent<Value>| {
         publisher::tick(&planner, &outbox).await?;

@@ -1,10 +1,10 @@
 //! The upkeep function: checks and refreshes credentials, and removes uploads that no post uses or
 //! could use. At the operator's request, it erases a user.
 
+use connecting::{ConnectingError, CredentialService};
 use domain::id::UserId;
 use housekeeping::{Housekeeping, HousekeepingError};
 use platforms::{Connect, Platform, Registry};
-use publishing::{CredentialService, PublishingError};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -36,7 +36,7 @@ pub struct ErasePass {
 #[derive(Debug, thiserror::Error)]
 pub enum RoundError {
     #[error("credentials: {0}")]
-    Credentials(#[from] PublishingError),
+    Credentials(#[from] ConnectingError),
     #[error("uploads: {0}")]
     Uploads(#[from] HousekeepingError),
 }

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
+use connecting::CredentialService;
 use housekeeping::Housekeeping;
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use platforms::AppUnavailable;
-use publishing::{CredentialService, store_from_env};
 use upkeep::UpkeepEvent;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     cloud::aws::init_logs();
     let aws = cloud::aws::config()?;
-    let credentials = CredentialService::from_env(&aws, store_from_env(&aws)?)?;
+    let credentials = CredentialService::from_env(&aws)?;
     let housekeeping = Housekeeping::from_env(&aws, &credentials)?;
     let renewable = platform_config::platforms(&aws, Arc::new(AppUnavailable))?;
     let connectable = platform_config::platforms(&aws, Arc::new(AppUnavailable))?;

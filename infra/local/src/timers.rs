@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use connecting::CredentialService;
 use housekeeping::{Housekeeping, Outbox};
 use platforms::{Platform, Registry};
-use publishing::{CredentialService, Planner};
+use publishing::Planner;
 
 use crate::pictures;
 

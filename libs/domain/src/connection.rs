@@ -45,6 +45,11 @@ impl Connection {
     pub fn account(&self) -> String {
         format!("{}/{}", self.provider, self.profile.account_id)
     }
+
+    /// The beginning of a text for the user after the platform refused the credentials.
+    pub fn not_accepted_message(&self) -> String {
+        format!("{} no longer accepts this connection", self.rules.title)
+    }
 }
 
 impl AccountInfo {
@@ -65,6 +70,11 @@ impl AccountInfo {
         let is_name = |it: &str| it.contains(char::is_whitespace);
         self.username.as_deref().map(|it| if is_name(it) { it.to_owned() } else { format!("@{it}") })
     }
+
+    /// The handle, else the display name, else the id.
+    pub fn shown_name(&self) -> String {
+        self.handle().or_else(|| self.display_name.clone()).unwrap_or_else(|| self.account_id.clone())
+    }
 }
 
 /// An account as its platform describes it.
@@ -78,4 +88,23 @@ pub struct AccountInfo {
     pub avatar: Option<String>,
     /// URL of the account's page.
     pub profile_url: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_that_is_no_handle_is_shown_unchanged() {
+        let profile = |username: Option<&str>| AccountInfo {
+            account_id: "7".to_owned(),
+            username: username.map(str::to_owned),
+            display_name: Some("Ada".to_owned()),
+            avatar: None,
+            profile_url: None,
+        };
+        for (username, shown) in [(Some("keeper"), "@keeper"), (Some("Ada Keeper"), "Ada Keeper"), (None, "Ada")] {
+            assert_eq!(profile(username).shown_name(), shown);
+        }
+    }
 }

@@ -1,4 +1,5 @@
-//! The texts that a user gives a post: its text, its external id, its labels.
+//! The texts that a user gives a post: its text, its external id, its labels; and the messages of
+//! platforms.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -105,6 +106,11 @@ fn parse_tag(raw: &str, max: usize) -> Result<String, InvalidTag> {
         chars if max < chars => Err(InvalidTag::TooLong { max, chars }),
         _ => Ok(raw.to_owned()),
     }
+}
+
+/// Some platforms end their messages with a full stop, and our sentence adds one.
+pub fn without_full_stop(message: &str) -> &str {
+    message.trim().trim_end_matches('.')
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use aws_config::SdkConfig;
 use cloud::bucket::{Bucket, BucketConfig};
 use cloud::config::{ConfigError, json, required};
 use cloud::events::EventBridge;
+use connecting::CredentialService;
 use domain::clock::Clock;
-use publishing::CredentialService;
 use storage::Store;
 
 use crate::{Housekeeping, Outbox};

@@ -5,10 +5,10 @@
 //! afterwards, so the operator repeats passes until one finds nothing.
 
 use cloud::audit;
+use connecting::revoke_grant;
 use domain::id::UserId;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use platforms::{Connect, Registry};
-use publishing::revoke_grant;
 use storage::{CredentialsRecord, Table};
 
 use crate::{Housekeeping, HousekeepingError};

@@ -1,4 +1,5 @@
-//! Puts events from the outbox on the bus: at once by the writer of the change, else by the tick.
+//! Puts events from the outbox on the bus: at once by the writer of the change
+//! ([`cloud::events::publish_event`]), else by the tick.
 //!
 //! The writer does not remove its event, which would cost the request one more call. The function
 //! webhooks does when the event has arrived there from the bus, and the tick for what it puts

@@ -10,6 +10,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use cloud::metrics;
 use cloud::queue::{DeliveryMessage, Outgoing};
 use cloud::timer::sleep_until;
+use connecting::CallCredentials;
 use domain::attempt::{Attempt, AttemptStep};
 use domain::delivery::{AttemptError, Claim, Delivery, NextStep, PUBLISH_CALL_DELAY, Resolution, State};
 use domain::post::Post;
@@ -20,7 +21,6 @@ use storage::{ConnectionRecord, CredentialsRecord, LimitSubject, LoadedDelivery,
 use self::follow_up::follow_up_names;
 use crate::claims::{Claims, existing_post_error};
 use crate::concurrency_limiter::HostPermit;
-use crate::credentials::CallCredentials;
 use crate::files::Files;
 use crate::user_messages::{
     Phase, for_unknown_outcome, keep_first_reason, not_connected, resolution_with_user_message, with_user_message,

@@ -2,7 +2,7 @@
 
 use cloud::events::EventError;
 use cloud::queue::QueueError;
-use cloud::seal::SealError;
+use connecting::ConnectingError;
 use scheduling::SchedulingError;
 use storage::StorageError;
 
@@ -15,9 +15,7 @@ pub enum PublishingError {
     #[error(transparent)]
     Events(#[from] EventError),
     #[error(transparent)]
-    Seal(#[from] SealError),
-    #[error(transparent)]
-    Credentials(#[from] platforms::UnreadableCredentials),
+    Connecting(#[from] ConnectingError),
     /// The post could not be rolled up.
     #[error(transparent)]
     RollUp(#[from] SchedulingError),

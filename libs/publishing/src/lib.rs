@@ -8,13 +8,13 @@
 mod claims;
 mod concurrency_limiter;
 mod config;
-mod credentials;
+#[cfg(test)]
+mod credential_tests;
 mod deliver;
 mod error;
 mod file_addresses;
 mod files;
 mod plan;
-mod revoke;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod user_messages;
@@ -24,19 +24,17 @@ use std::sync::Arc;
 use cloud::bucket::Bucket;
 use cloud::pictures::Pictures;
 use cloud::queue::Queue;
+use connecting::CredentialService;
 use domain::clock::Clock;
 use domain::random::Random;
 use scheduling::RollUps;
 use storage::Store;
 
 pub use concurrency_limiter::{ConcurrencyLimiter, ConcurrencyLimits, HeldPermits, Permit};
-pub use config::store_from_env;
-pub use credentials::{CallCredentials, CredentialService, OpenCredentials, StoredCredentials};
 pub use deliver::BEGIN_WITHIN;
 pub use error::PublishingError;
 pub use file_addresses::FileAddresses;
 pub use plan::{Planned, Planner};
-pub use revoke::revoke_grant;
 
 /// The services and settings that deliveries need.
 #[derive(Clone)]

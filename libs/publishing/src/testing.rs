@@ -32,7 +32,8 @@ use storage::testing::{connect, join, store};
 use storage::{Connected, ConnectionRecord, CredentialsRecord, DueEntry, Store, WriteOutcome, grant_context};
 
 pub use self::fake_platform::{FakePlatform, PublishFault, RefreshFault, Registered, SETTLES, a_public_post};
-use crate::{ConcurrencyLimits, CredentialService, HeldPermits, Planner, Publishing};
+use crate::{ConcurrencyLimits, HeldPermits, Planner, Publishing};
+use connecting::CredentialService;
 
 /// This many seconds after noon.
 pub fn later(seconds: i64) -> DateTime<Utc> {

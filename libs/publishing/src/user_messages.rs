@@ -4,6 +4,7 @@
 
 use domain::connection::Connection;
 use domain::delivery::{AttemptError, MessageKind, Note, Resolution};
+use domain::text::without_full_stop;
 
 /// The kind of call that failed.
 #[derive(Clone, Copy, Debug)]
@@ -83,14 +84,6 @@ pub(crate) fn not_connected(is_outcome_unknown: bool) -> AttemptError {
     AttemptError::Unauthorized { reason }
 }
 
-/// The error when only the user can restore the grant. `platform_message` is what the platform
-/// returned when it refused the credentials.
-pub(crate) fn reconnection_needed(connection: &Connection, platform_message: Option<&str>) -> AttemptError {
-    let message = platform_message.map_or_else(String::new, |it| format!(": {}", without_full_stop(it)));
-    let reason = format!("{}{message}. Connect the account again.", not_accepted(connection));
-    AttemptError::Unauthorized { reason }
-}
-
 /// The error when the credentials cannot be used, as a text for the user. If the delivery already
 /// waits for reconnection, its note is kept, because it contains the reason of the platform.
 pub(crate) fn keep_first_reason(error: AttemptError, note: Option<&Note>, connection: &Connection) -> AttemptError {
@@ -100,10 +93,6 @@ pub(crate) fn keep_first_reason(error: AttemptError, note: Option<&Note>, connec
         }
         (error, _) => with_user_message(error, Phase::Preparation, connection),
     }
-}
-
-fn not_accepted(connection: &Connection) -> String {
-    format!("{} no longer accepts this connection", connection.rules.title)
 }
 
 /// The error of a look-up that could not be made. If the grant is lost, the text does not promise
@@ -117,7 +106,7 @@ pub(crate) fn for_unknown_outcome(
         AttemptError::Unauthorized { .. } => AttemptError::Unauthorized {
             reason: format!(
                 "{}{}. It is unknown whether the post is public; look at {}, and connect the account again.",
-                not_accepted(connection),
+                connection.not_accepted_message(),
                 platform_message.map_or_else(String::new, |it| format!(" ({})", without_full_stop(it))),
                 account_location(connection)
             ),
@@ -162,11 +151,6 @@ fn account_location(connection: &Connection) -> String {
         (None, Some(name)) => format!("the account {name} on {}", connection.rules.title),
         (None, None) => format!("the account on {}", connection.rules.title),
     }
-}
-
-/// Some platforms end their messages with a full stop, and our sentence adds one.
-fn without_full_stop(message: &str) -> &str {
-    message.trim().trim_end_matches('.')
 }
 
 #[cfg(test)]

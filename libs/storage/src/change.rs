@@ -16,7 +16,7 @@ pub const REFRESH_SHARDS: u32 = 4;
 #[derive(Default)]
 pub(crate) struct Change {
     sets: Vec<String>,
-    removes: Vec<&'static str>,
+    removes: Vec<String>,
     pub(crate) values: Item,
     /// Placeholders, because some attribute names are reserved words of `DynamoDB`.
     pub(crate) names: HashMap<String, String>,
@@ -32,12 +32,15 @@ impl Change {
     pub(crate) fn set_or_remove(&mut self, name: &'static str, value: Option<AttributeValue>) {
         match value {
             Some(value) => self.set(name, value),
-            None => self.removes.push(name),
+            None => self.remove([name]),
         }
     }
 
     pub(crate) fn remove(&mut self, names: impl IntoIterator<Item = &'static str>) {
-        self.removes.extend(names);
+        for name in names {
+            self.removes.push(format!("#{name}"));
+            self.names.insert(format!("#{name}"), name.to_owned());
+        }
     }
 
     /// Enters credentials into the `refresh` index or removes them from it, and ends the lease of a

@@ -16,7 +16,6 @@ use crate::error::StorageError;
 use crate::item::{Item, attributes, from_item, n, s};
 use crate::{Store, Table};
 pub use authorization::AuthorizationGrant;
-pub use device::{DeviceGrant, DeviceGrantState};
 pub use session::SessionGrant;
 pub use token::TokenGrant;
 pub(crate) use token::token_key;

@@ -10,6 +10,7 @@ use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Config, ConfigBag, Credentials, Intercept, Region, RuntimeComponents};
 use aws_sdk_dynamodb::error::BoxError;
 use chrono::{DateTime, Utc};
+use domain::connect_flow::{ConnectFlow, FlowState};
 use domain::connection::Connection;
 use domain::event::Event;
 use domain::id::UserId;
@@ -20,7 +21,6 @@ use dynoxide::Database;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use crate::connect_flows::{ConnectFlow, FlowState};
 use crate::connections::{Connected, Connecting};
 use crate::credentials::NewCredentials;
 use crate::item::{attributes, n, s};
@@ -105,19 +105,7 @@ pub async fn join(store: &Store, user: &User) {
 
 /// A connect flow that is ready to be completed.
 pub fn a_connect_flow(user: UserId, provider: &str, now: DateTime<Utc>) -> ConnectFlow {
-    ConnectFlow {
-        user_id: user,
-        provider: provider.to_owned(),
-        state: FlowState::Completing,
-        created_at: now,
-        expires_at: now + chrono::TimeDelta::seconds(600),
-        ended_at: None,
-        connection_id: None,
-        also_connected: Vec::new(),
-        reason: None,
-        owner: None,
-        sealed: None,
-    }
+    ConnectFlow { state: FlowState::Completing, ..ConnectFlow::start(user, provider.to_owned(), now) }
 }
 
 /// Connects or reconnects an account as a connect flow does, with a grant of its own.
@@ -142,7 +130,7 @@ pub async fn connect(
         own: None,
         found: found.into_values().next(),
     };
-    let connected = store.connect(&state, &[account], &[granted], None, now).await.expect("a store");
+    let connected = store.connect(&state, &connect_flow, &[account], &[granted], None, now).await.expect("a store");
     // As the function webhooks does when the event has arrived from the bus.
     store.remove_from_outbox(&Event::connected(connection, now)).await.expect("a store");
     connected

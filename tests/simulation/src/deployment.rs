@@ -11,9 +11,10 @@ use cloud::bucket::{Bucket, BucketConfig};
 use cloud::pictures::NoPictureQueue;
 use cloud::queue::DeliveryMessage;
 use cloud::seal::{DataKey, Envelope, LocalKeys};
+use connecting::CredentialService;
 use domain::id::Ids;
 use housekeeping::{Housekeeping, Outbox};
-use publishing::{ConcurrencyLimits, CredentialService, HeldPermits, Planner, Publishing, PublishingError};
+use publishing::{ConcurrencyLimits, HeldPermits, Planner, Publishing, PublishingError};
 use scheduling::{PostRules, RollUps, Scheduling};
 
 use platforms::{Platform, Registry};

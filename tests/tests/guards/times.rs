@@ -38,9 +38,9 @@ fn functions_that_call_servers_respond_before_their_timeout() {
 
     assert!(template.function("connections")["Properties"]["Timeout"].is_null(), "it has the time of all");
     assert!(
-        connections::CALLBACK_TIMEOUT.as_secs() + 3 <= function,
+        connecting::CALLBACK_TIMEOUT.as_secs() + 3 <= function,
         "{:?} and {function} s",
-        connections::CALLBACK_TIMEOUT
+        connecting::CALLBACK_TIMEOUT
     );
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::{AttributeValue, Put, TransactWriteItem, Update};
 use chrono::{DateTime, Utc};
+use domain::connect_flow::ConnectFlow;
 use domain::connection::Connection;
 use domain::event::Event;
 use domain::id::{ConnectionId, UserId};
@@ -12,7 +13,6 @@ use domain::id::{ConnectionId, UserId};
 use super::{ConnectionRecord, connection_key, marker, read};
 use crate::Store;
 use crate::change::Change;
-use crate::connect_flows;
 use crate::credentials::{CredentialsRecord, NewCredentials};
 use crate::error::StorageError;
 use crate::item::{at, n, s, to_item};
@@ -46,7 +46,8 @@ pub enum Connected {
         /// with another grant.
         left: Vec<CredentialsRecord>,
     },
-    /// An account or a grant was changed concurrently. Nothing was written; read them again.
+    /// The connect flow, an account or a grant was changed concurrently. Nothing was written; read
+    /// them again.
     Overtaken,
     /// The connect flow had ended or expired. Nothing was written.
     Closed,
@@ -87,8 +88,8 @@ impl Store {
         found.into_iter().map(read).collect()
     }
 
-    /// Completes a connect flow with these accounts, at most [`MAX_CONNECTED`]: new connections, or
-    /// new credentials for existing ones. `left_out` tells the user which accounts were not
+    /// Completes a connect flow, as it was read, with these accounts, at most [`MAX_CONNECTED`]: new
+    /// connections, or new credentials for existing ones. `left_out` tells the user which accounts were not
     /// connected.
     ///
     /// The connect flow, the connections, their markers and their grants change in one
@@ -96,7 +97,8 @@ impl Store {
     /// [`Event::connected`] at `now` into the outbox for each new connection.
     pub async fn connect(
         &self,
-        connect_flow: &str,
+        hash: &str,
+        flow: &ConnectFlow,
         accounts: &[Connecting],
         credentials: &[NewCredentials],
         left_out: Option<&str>,
@@ -104,10 +106,10 @@ impl Store {
     ) -> Result<Connected, StorageError> {
         let Some(first) = accounts.first().map(|it| &it.connection) else { return Ok(Connected::Overtaken) };
         let (user, provider) = (first.user_id, first.provider.as_str());
-        let grants = self.grant_changes(user, accounts).await?;
         let ids: Vec<ConnectionId> = accounts.iter().map(|it| it.connection.connection_id).collect();
-        let completed = connect_flows::completed(self.table(Table::ConnectFlows), connect_flow, &ids, left_out, now)?;
-        let mut writes = vec![completed];
+        let Ok(completed) = flow.clone().complete(&ids, left_out, now) else { return Ok(Connected::Closed) };
+        let grants = self.grant_changes(user, accounts).await?;
+        let mut writes = vec![self.replace_connect_flow_action(hash, flow, &completed)?];
         let mut generations = HashMap::new();
         for new in credentials {
             let before = grants.before.get(&new.grant_name);
@@ -134,8 +136,6 @@ impl Store {
         }
         Ok(match self.transact(writes).await? {
             TransactionOutcome::Done => Connected::Done { left },
-            // The connect flow is the first of the items.
-            TransactionOutcome::Refused(0) => Connected::Closed,
             TransactionOutcome::Refused(_) => Connected::Overtaken,
         })
     }

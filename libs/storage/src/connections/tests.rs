@@ -1,6 +1,7 @@
 mod grants;
 
 use chrono::TimeDelta;
+use domain::connect_flow::{ConnectFlow, FlowState};
 use domain::connection::Connection;
 use domain::id::Ids;
 use domain::random::Random;
@@ -8,7 +9,6 @@ use domain::testing::{a_connection, a_user, noon};
 use domain::user::User;
 
 use super::*;
-use crate::connect_flows::{ConnectFlow, FlowState};
 use crate::credentials::CredentialsRecord;
 use crate::credentials::{NewCredentials, Refreshed};
 use crate::testing::{granted, store};
@@ -31,25 +31,14 @@ fn credentials(account: &Connecting, sealed: &[u8]) -> NewCredentials {
 }
 
 fn a_connect_flow(user: &User, state: FlowState) -> ConnectFlow {
-    ConnectFlow {
-        user_id: user.user_id,
-        provider: "sandbox".to_owned(),
-        state,
-        created_at: noon(),
-        expires_at: noon() + TimeDelta::seconds(600),
-        ended_at: None,
-        connection_id: None,
-        also_connected: Vec::new(),
-        reason: None,
-        owner: None,
-        sealed: Some(vec![1]),
-    }
+    ConnectFlow { state, sealed: Some(vec![1]), ..ConnectFlow::start(user.user_id, "sandbox".to_owned(), noon()) }
 }
 
 /// Connects accounts through a new connect flow.
 async fn connected(store: &Store, user: &User, accounts: &[&Connecting], sealed: &[u8]) -> Connected {
     let hash = Random::Os.u64().to_string();
-    store.begin_connect_flow(&hash, &a_connect_flow(user, FlowState::Completing)).await.unwrap();
+    let flow = a_connect_flow(user, FlowState::Completing);
+    store.begin_connect_flow(&hash, &flow).await.unwrap();
     let ids = accounts.iter().map(|it| it.connection.profile.account_id.as_str());
     let mut found = store.connected_accounts(user.user_id, "sandbox", ids).await.unwrap();
     let find =
@@ -57,7 +46,7 @@ async fn connected(store: &Store, user: &User, accounts: &[&Connecting], sealed:
     let accounts: Vec<_> = accounts.iter().map(find).collect();
     let mut granted: Vec<_> = accounts.iter().map(|it| credentials(it, sealed)).collect();
     granted.dedup_by_key(|it| it.grant_name.clone());
-    store.connect(&hash, &accounts, &granted, None, noon()).await.unwrap()
+    store.connect(&hash, &flow, &accounts, &granted, None, noon()).await.unwrap()
 }
 
 fn done() -> Connected {
@@ -156,9 +145,10 @@ async fn concurrent_first_connects_create_one_connection() {
     let (one, other) = (an_account(&user), an_account(&user));
     let connect = async |account: &Connecting| {
         let hash = Random::Os.u64().to_string();
-        store.begin_connect_flow(&hash, &a_connect_flow(&user, FlowState::Completing)).await.unwrap();
+        let flow = a_connect_flow(&user, FlowState::Completing);
+        store.begin_connect_flow(&hash, &flow).await.unwrap();
         let granted = [credentials(account, b"sealed")];
-        store.connect(&hash, std::slice::from_ref(account), &granted, None, noon()).await.unwrap()
+        store.connect(&hash, &flow, std::slice::from_ref(account), &granted, None, noon()).await.unwrap()
     };
 
     let (first, second) = tokio::join!(connect(&one), connect(&other));
@@ -172,19 +162,21 @@ async fn concurrent_first_connects_create_one_connection() {
 #[tokio::test]
 async fn a_connect_flow_connects_once() {
     let (store, user) = (store().await, a_user());
-    store.begin_connect_flow(HASH, &a_connect_flow(&user, FlowState::Completing)).await.unwrap();
+    let flow = a_connect_flow(&user, FlowState::Completing);
+    store.begin_connect_flow(HASH, &flow).await.unwrap();
     let mut other = an_account(&user);
     other.connection.profile.account_id = "2".to_owned();
-    let connect = async |account: &Connecting| {
+    let connect = async |account: &Connecting, flow: &ConnectFlow| {
         let granted = [credentials(account, b"sealed")];
-        store.connect(HASH, std::slice::from_ref(account), &granted, None, noon()).await.unwrap()
+        store.connect(HASH, flow, std::slice::from_ref(account), &granted, None, noon()).await.unwrap()
     };
 
-    let one = connect(&an_account(&user)).await;
-    let two = connect(&other).await;
-
-    assert_eq!((one, two), (done(), Connected::Closed));
+    let one = connect(&an_account(&user), &flow).await;
+    let two = connect(&other, &flow).await;
     let ended = store.connect_flow(HASH).await.unwrap().unwrap();
+    let three = connect(&other, &ended).await;
+
+    assert_eq!([one, two, three], [done(), Connected::Overtaken, Connected::Closed]);
     assert_eq!(ended.state, FlowState::Completed);
     assert_eq!(ended.sealed, None, "deleted after its use");
     assert_eq!(store.connections(user.user_id).await.unwrap().len(), 1);
@@ -194,39 +186,18 @@ async fn a_connect_flow_connects_once() {
 #[tokio::test]
 async fn connect_flow_connects_only_after_the_response_and_before_expiry() {
     let (store, user) = (store().await, a_user());
-    store.begin_connect_flow(HASH, &a_connect_flow(&user, FlowState::AwaitingCallback)).await.unwrap();
-    let connect = async |now| {
+    let connect = async |state, now| {
+        let hash = Random::Os.u64().to_string();
+        let flow = a_connect_flow(&user, state);
+        store.begin_connect_flow(&hash, &flow).await.unwrap();
         let account = an_account(&user);
         let granted = [credentials(&account, b"sealed")];
-        store.connect(HASH, &[account], &granted, None, now).await.unwrap()
+        store.connect(&hash, &flow, &[account], &granted, None, now).await.unwrap()
     };
-    assert_eq!(connect(noon()).await, Connected::Closed, "early");
 
-    assert!(
-        store
-            .advance_connect_flow(HASH, &[FlowState::AwaitingCallback], FlowState::Completing, None, noon())
-            .await
-            .unwrap()
-    );
-    assert_eq!(connect(noon() + TimeDelta::seconds(600)).await, Connected::Closed, "late");
+    assert_eq!(connect(FlowState::AwaitingCallback, noon()).await, Connected::Closed, "early");
+    assert_eq!(connect(FlowState::Completing, noon() + TimeDelta::seconds(600)).await, Connected::Closed, "late");
     assert!(store.connections(user.user_id).await.unwrap().is_empty());
-}
-
-#[tokio::test]
-async fn platform_response_is_processed_once() {
-    let (store, user) = (store().await, a_user());
-    store.begin_connect_flow(HASH, &a_connect_flow(&user, FlowState::AwaitingCallback)).await.unwrap();
-    let take = || store.advance_connect_flow(HASH, &[FlowState::AwaitingCallback], FlowState::Completing, None, noon());
-
-    let (one, two) = tokio::join!(take(), take());
-
-    assert!(one.unwrap() ^ two.unwrap());
-    assert_eq!(store.connect_flow(HASH).await.unwrap().unwrap().sealed, Some(vec![1]));
-    assert!(store.fail_connect_flow(HASH, &[FlowState::Completing], "no", noon()).await.unwrap());
-    assert!(!store.fail_connect_flow(HASH, &[FlowState::Completing], "again", noon()).await.unwrap());
-    let failed = store.connect_flow(HASH).await.unwrap().unwrap();
-    assert_eq!(failed.reason.as_deref(), Some("no"));
-    assert!(!failed.is_open(noon()));
 }
 
 #[tokio::test]

@@ -1,52 +1,19 @@
-//! Device grants (RFC 8628), from the device code to the token.
+//! Device grants (RFC 8628). [`domain::device_grant`] decides how they change.
 //!
 //! A grant is stored under its device code. A second item points to it from the user code, which the
 //! user types.
 
-use std::net::IpAddr;
-
 use aws_sdk_dynamodb::types::{AttributeValue, TransactWriteItem, Update};
-use chrono::serde::ts_milliseconds;
-use chrono::{DateTime, Utc};
-use domain::id::UserId;
-use domain::name::ClientName;
-use domain::scope::Scopes;
-use serde::{Deserialize, Serialize};
+use domain::device_grant::{DeviceGrant, DeviceGrantState};
+use serde::Deserialize;
 
 use super::key;
 use super::token::{TokenGrant, token_item};
+use crate::change::Change;
 use crate::error::StorageError;
-use crate::item::{at, attributes, n, s, to_item, ttl};
+use crate::item::{attributes, n, s, to_item, ttl};
 use crate::write_outcome::WriteOutcome;
 use crate::{Store, Table};
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct DeviceGrant {
-    pub scopes: Scopes,
-    /// Chosen by the client, so it proves nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub client_name: Option<ClientName>,
-    pub asked_from: IpAddr,
-    #[serde(with = "ts_milliseconds")]
-    pub created_at: DateTime<Utc>,
-    /// From then on, the grant can be neither approved nor exchanged.
-    #[serde(with = "ts_milliseconds")]
-    pub expires_at: DateTime<Utc>,
-    pub state: DeviceGrantState,
-    /// The user who approved or denied the grant.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub user_id: Option<UserId>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DeviceGrantState {
-    Pending,
-    Approved,
-    Denied,
-    /// Exchanged for a token.
-    Redeemed,
-}
 
 impl Store {
     /// Stores a device grant under both codes. [`WriteOutcome::Conflict`] if the user code is in use:
@@ -88,54 +55,76 @@ impl Store {
         Ok(self.device(&device).await?.map(|grant| (device, grant)))
     }
 
-    /// Approves a pending, unexpired device grant for this user, or denies it.
-    pub async fn decide_device(
+    /// Writes a user's decision, on condition that the stored grant is the one that was read.
+    pub async fn replace_device(
         &self,
         device_hash: &str,
-        user: UserId,
-        state: DeviceGrantState,
-        now: DateTime<Utc>,
+        before: &DeviceGrant,
+        after: &DeviceGrant,
     ) -> Result<WriteOutcome, StorageError> {
-        let update = self
+        let Replacement { condition, change } = Replacement::new(before, after)?;
+        let replaced = self
             .client
             .update_item()
             .table_name(self.table(Table::Grants))
             .set_key(Some(key(device_key(device_hash))))
-            .condition_expression("#state = :pending AND expires_at > :now")
-            .update_expression("SET #state = :state, user_id = :user")
-            .expression_attribute_names("#state", "state")
-            .expression_attribute_values(":pending", state_value(DeviceGrantState::Pending)?)
-            .expression_attribute_values(":state", state_value(state)?)
-            .expression_attribute_values(":user", n(user))
-            .expression_attribute_values(":now", at(now))
+            .condition_expression(condition)
+            .update_expression(change.expression())
+            .set_expression_attribute_names(Some(change.names))
+            .set_expression_attribute_values(Some(change.values))
             .send()
             .await;
-        WriteOutcome::from_write(update)
+        WriteOutcome::from_write(replaced)
     }
 
-    /// Redeems an approved device code for this token. Of concurrent exchanges, at most one gets
+    /// Redeems a device code for this token. Of concurrent exchanges, at most one gets
     /// [`WriteOutcome::Applied`], and a code is never redeemed without storing its token. Call
     /// [`Store::mark_token`] first.
     pub async fn exchange_device(
         &self,
         device_hash: &str,
+        before: &DeviceGrant,
+        redeemed: &DeviceGrant,
         token_hash: &str,
         token: &TokenGrant,
     ) -> Result<WriteOutcome, StorageError> {
+        let Replacement { condition, change } = Replacement::new(before, redeemed)?;
         let redeem = Update::builder()
             .table_name(self.table(Table::Grants))
             .set_key(Some(key(device_key(device_hash))))
-            .condition_expression("#state = :approved AND user_id = :user")
-            .update_expression("SET #state = :redeemed")
-            .expression_attribute_names("#state", "state")
-            .expression_attribute_values(":approved", state_value(DeviceGrantState::Approved)?)
-            .expression_attribute_values(":redeemed", state_value(DeviceGrantState::Redeemed)?)
-            .expression_attribute_values(":user", n(token.owner))
+            .condition_expression(condition)
+            .update_expression(change.expression())
+            .set_expression_attribute_names(Some(change.names))
+            .set_expression_attribute_values(Some(change.values))
             .build()
             .map_err(StorageError::build)?;
         let redeem = TransactWriteItem::builder().update(redeem).build();
         let put = self.put_new_grant(token_item(token_hash, token)?)?;
         Ok(self.transact(vec![redeem, put]).await?.outcome())
+    }
+}
+
+/// The expressions that write one state of a grant over another.
+struct Replacement {
+    condition: String,
+    change: Change,
+}
+
+impl Replacement {
+    fn new(before: &DeviceGrant, after: &DeviceGrant) -> Result<Self, StorageError> {
+        let mut change = Change::default();
+        change.set("state", state_value(after.state)?);
+        change.set_or_remove("user_id", after.user_id.map(n));
+        change.names.insert("#user_id".to_owned(), "user_id".to_owned());
+        change.values.insert(":was".to_owned(), state_value(before.state)?);
+        let is_same_user = match before.user_id {
+            Some(user) => {
+                change.values.insert(":was_user".to_owned(), n(user));
+                "#user_id = :was_user"
+            }
+            None => "attribute_not_exists(#user_id)",
+        };
+        Ok(Self { condition: format!("#state = :was AND {is_same_user}"), change })
     }
 }
 
@@ -153,7 +142,10 @@ fn user_code_key(hash: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use chrono::TimeDelta;
+    use std::net::IpAddr;
+
+    use domain::name::ClientName;
+    use domain::scope::Scopes;
     use domain::testing::{a_user, noon};
 
     use super::super::testing::a_token;
@@ -161,15 +153,8 @@ mod tests {
     use crate::testing::store;
 
     fn a_device() -> DeviceGrant {
-        DeviceGrant {
-            client_name: Some(ClientName::parse("Planner").unwrap()),
-            scopes: Scopes::from_requested(&[]),
-            asked_from: IpAddr::from([192, 0, 2, 7]),
-            created_at: noon(),
-            expires_at: noon() + TimeDelta::seconds(900),
-            state: DeviceGrantState::Pending,
-            user_id: None,
-        }
+        let name = ClientName::parse("Planner").unwrap();
+        DeviceGrant::request(Scopes::from_requested(&[]), Some(name), IpAddr::from([192, 0, 2, 7]), noon())
     }
 
     #[tokio::test]
@@ -177,36 +162,38 @@ mod tests {
         let store = store().await;
         let user = a_user().user_id;
         store.put_device("d", "u", &a_device()).await.unwrap();
-        store.decide_device("d", user, DeviceGrantState::Approved, noon()).await.unwrap();
+        let approved = a_device().approve(user, noon()).unwrap();
+        store.replace_device("d", &a_device(), &approved).await.unwrap();
 
         let hashes: Vec<String> = (0..10).map(|number| format!("t{number}")).collect();
+        let (redeemed, _) = approved.clone().redeem(noon()).unwrap();
         let token = a_token(user);
-        let outcomes = futures::future::join_all(hashes.iter().map(|it| store.exchange_device("d", it, &token))).await;
+        let exchanges = hashes.iter().map(|it| store.exchange_device("d", &approved, &redeemed, it, &token));
+        let outcomes = futures::future::join_all(exchanges).await;
 
         let outcomes: Vec<WriteOutcome> = outcomes.into_iter().map(Result::unwrap).collect();
         assert_eq!(outcomes.iter().filter(|it| **it == WriteOutcome::Applied).count(), 1, "{outcomes:?}");
         assert_eq!(store.grants_of(user).await.unwrap().tokens.len(), 1);
-        assert_eq!(store.device("d").await.unwrap().unwrap().state, DeviceGrantState::Redeemed);
+        assert_eq!(store.device("d").await.unwrap(), Some(redeemed));
     }
 
     #[tokio::test]
-    async fn device_grant_is_decided_once_before_expiry() {
+    async fn decided_grant_is_not_overwritten() {
         let store = store().await;
         let user = a_user().user_id;
         store.put_device("one", "1", &a_device()).await.unwrap();
-        store.put_device("two", "2", &a_device()).await.unwrap();
-        let end = a_device().expires_at;
+        let denied = a_device().deny(user, noon()).unwrap();
+        let approved = a_device().approve(user, noon()).unwrap();
 
-        let denied = store.decide_device("one", user, DeviceGrantState::Denied, noon()).await.unwrap();
-        let approved = store.decide_device("one", user, DeviceGrantState::Approved, noon()).await.unwrap();
-        let late = store.decide_device("two", user, DeviceGrantState::Approved, end).await.unwrap();
-        let unknown = store.decide_device("three", user, DeviceGrantState::Approved, noon()).await.unwrap();
+        let first = store.replace_device("one", &a_device(), &denied).await.unwrap();
+        let second = store.replace_device("one", &a_device(), &approved).await.unwrap();
+        let unknown = store.replace_device("three", &a_device(), &approved).await.unwrap();
 
-        assert_eq!(
-            [denied, approved, late, unknown],
-            [WriteOutcome::Applied, WriteOutcome::Conflict, WriteOutcome::Conflict, WriteOutcome::Conflict]
-        );
-        assert_eq!(store.exchange_device("one", "t", &a_token(user)).await.unwrap(), WriteOutcome::Conflict);
+        assert_eq!([first, second, unknown], [WriteOutcome::Applied, WriteOutcome::Conflict, WriteOutcome::Conflict]);
+        let (redeemed, _) = approved.clone().redeem(noon()).unwrap();
+        let exchanged = store.exchange_device("one", &approved, &redeemed, "t", &a_token(user)).await.unwrap();
+        assert_eq!(exchanged, WriteOutcome::Conflict);
+        assert_eq!(store.device("one").await.unwrap(), Some(denied));
     }
 
     #[tokio::test]

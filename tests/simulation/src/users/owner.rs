@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use cloud::events::publish_event;
+use connecting::ConnectingError;
+use domain::connect_flow::{ConnectFlow, FlowState};
 use domain::connection::{AccountInfo, Connection};
 use domain::event::Event;
 use publishing::PublishingError;
 use secrecy::ExposeSecret;
-use storage::{ConnectFlow, Connected, Connecting, Disconnected, FlowState, NewCredentials, grant_context, grant_name};
+use storage::{Connected, Connecting, Disconnected, NewCredentials, grant_context, grant_name};
 
 use super::People;
 use crate::deployment::{REQUEST_LIMIT, Services};
@@ -42,12 +44,14 @@ impl Account {
         let (store, user, provider) = (&publishing.store, users.user.user_id, self.spec.name);
         let now = publishing.clock.now();
         let state = publishing.random.u64().to_string();
-        store.begin_connect_flow(&state, &self.connect_flow(users, now)).await?;
+        let started = ConnectFlow::start(users.user.user_id, provider.to_owned(), now);
+        store.begin_connect_flow(&state, &ConnectFlow { state: FlowState::Completing, ..started }).await?;
         let credentials = users.deployment.platforms.authorize(self.spec, &self.id);
         let name = grant_name(provider, &self.id);
         let plain = credentials.to_bytes();
-        let sealed =
-            publishing.credentials.sealer.seal(plain.expose_secret().as_bytes(), &grant_context(user, &name)).await?;
+        let sealer = &publishing.credentials.sealer;
+        let sealed = sealer.seal(plain.expose_secret().as_bytes(), &grant_context(user, &name)).await;
+        let sealed = sealed.map_err(ConnectingError::from)?;
         let granted = [NewCredentials {
             grant_name: name.clone(),
             sealed,
@@ -57,6 +61,7 @@ impl Account {
             refresh_at: Some(self.spec.renewal.due_at(&credentials, now)),
         }];
         loop {
+            let Some(flow) = store.connect_flow(&state).await? else { return Ok(Connected::Closed) };
             let found = store.connected_accounts(user, provider, [self.id.as_str()]).await?.into_values().next();
             let connection = Connection {
                 user_id: user,
@@ -69,7 +74,7 @@ impl Account {
             };
             let event = found.is_none().then(|| Event::connected(&connection, now));
             let account = [Connecting { connection, grant_name: name.clone(), own: None, found }];
-            let connected = store.connect(&state, &account, &granted, None, now).await?;
+            let connected = store.connect(&state, &flow, &account, &granted, None, now).await?;
             if let (Some(event), Connected::Done { .. }) = (event, &connected) {
                 publish_event(scheduling.events.as_ref(), &event).await;
             }
@@ -82,22 +87,6 @@ impl Account {
     fn profile(&self) -> AccountInfo {
         let id = self.id.clone();
         AccountInfo { account_id: id, username: None, display_name: None, avatar: None, profile_url: None }
-    }
-
-    fn connect_flow(&self, users: &People, now: chrono::DateTime<chrono::Utc>) -> ConnectFlow {
-        ConnectFlow {
-            user_id: users.user.user_id,
-            provider: self.spec.name.to_owned(),
-            state: FlowState::Completing,
-            created_at: now,
-            expires_at: now + TimeDelta::minutes(10),
-            ended_at: None,
-            connection_id: None,
-            also_connected: Vec::new(),
-            reason: None,
-            owner: None,
-            sealed: None,
-        }
     }
 }
 
@@ -173,7 +162,7 @@ impl Owner {
         if let Some(record) = ended {
             let platforms = self.people.deployment.platforms.connectable();
             let (store, sealer) = (&publishing.store, publishing.credentials.sealer.as_ref());
-            publishing::revoke_grant(store, sealer, &platforms, &record, now).await;
+            connecting::revoke_grant(store, sealer, &platforms, &record, now).await;
         }
         let bus = scheduling.events.as_ref();
         publish_event(bus, &Event::disconnected(&connection, now)).await;

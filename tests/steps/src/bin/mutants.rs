@@ -45,10 +45,12 @@ struct Area {
     package: &'static str,
     /// Globs, relative to the root.
     files: &'static [&'static str],
+    /// The packages whose tests run, if they are not only its own.
+    tested_by: &'static [&'static str],
 }
 
-const AREAS: [Area; 4] = [
-    Area { package: "egress", files: &["libs/egress/src/**"] },
+const AREAS: [Area; 6] = [
+    Area { package: "egress", files: &["libs/egress/src/**"], tested_by: &[] },
     Area {
         package: "api",
         files: &[
@@ -60,6 +62,7 @@ const AREAS: [Area; 4] = [
             "libs/api/src/session.rs",
             "libs/api/src/proxy.rs",
         ],
+        tested_by: &[],
     },
     Area {
         package: "auth",
@@ -71,6 +74,19 @@ const AREAS: [Area; 4] = [
             "functions/auth/src/oidc/**",
             "functions/auth/src/exchange_*",
         ],
+        tested_by: &[],
+    },
+    Area { package: "domain", files: &["libs/domain/src/connect_flow.rs"], tested_by: &[] },
+    Area {
+        package: "connecting",
+        files: &[
+            "libs/connecting/src/flow.rs",
+            "libs/connecting/src/start.rs",
+            "libs/connecting/src/submit.rs",
+            "libs/connecting/src/callback.rs",
+            "libs/connecting/src/accounts.rs",
+        ],
+        tested_by: &["connecting", "connections"],
     },
     Area {
         package: "connections",
@@ -78,9 +94,9 @@ const AREAS: [Area; 4] = [
             "functions/connections/src/participant.rs",
             "functions/connections/src/submit_connect_flow.rs",
             "functions/connections/src/receive_callback.rs",
-            "functions/connections/src/connect_flow.rs",
             "functions/connections/src/poll_connect_flow.rs",
         ],
+        tested_by: &[],
     },
 ];
 
@@ -139,6 +155,9 @@ impl Area {
             let named = path.exists() || path.parent().is_some_and(Path::is_dir) && file.contains('*');
             ensure!(named, "{file} is not there: correct the list of files");
             command.args(["--file", file]);
+        }
+        for package in self.tested_by {
+            command.args(["--test-package", package]);
         }
         if let Some(only) = &options.only {
             command.args(["--re", &format!("^[^:]*{only}[^:]*:")]);

@@ -27,10 +27,11 @@ async fn accounts_of_one_grant_share_its_credentials() {
     let (store, user) = (store().await, a_user());
     let accounts = accounts_of_grant(&user, &["a", "b", "c"], "person");
     let hash = "several";
-    store.begin_connect_flow(hash, &a_connect_flow(&user, FlowState::ChoosingAccounts)).await.unwrap();
+    let flow = a_connect_flow(&user, FlowState::ChoosingAccounts);
+    store.begin_connect_flow(hash, &flow).await.unwrap();
 
     let granted = [credentials(&accounts[0], b"shared")];
-    let connected = store.connect(hash, &accounts, &granted, Some("not all"), noon()).await.unwrap();
+    let connected = store.connect(hash, &flow, &accounts, &granted, Some("not all"), noon()).await.unwrap();
 
     assert_eq!(connected, done());
     let ids: Vec<_> = accounts.iter().map(|it| it.connection.connection_id).collect();

@@ -1,15 +1,23 @@
+//! Credentials as deliveries and the round of upkeep use them. The code is in `libs/connecting`.
+
+mod account_info;
+mod due;
 mod grant_gone;
 mod several;
 mod storing;
 
 use std::sync::Arc;
 
+use chrono::{DateTime, TimeDelta, Utc};
 use cloud::queue::DeliveryMessage;
+use connecting::{CallCredentials, ConnectingError};
+use domain::delivery::AttemptError;
 use domain::post::PostStatus;
 use domain::testing::noon;
-use platforms::RefreshPolicy as Model;
+use platforms::{Credentials, RefreshPolicy as Model};
+use secrecy::ExposeSecret;
+use storage::ConnectionRecord;
 
-use super::*;
 use crate::testing::{FakePlatform, PublishFault, PublishingHarness, RefreshFault, later};
 
 /// Credentials that expire in half a minute and can be refreshed.

@@ -1,14 +1,13 @@
 //! One refresh: made by one worker at a time, awaited by the others.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use cloud::timer::sleep_until;
 use domain::delivery::AttemptError;
 use platforms::{Credentials, Platform, RefreshError, RefreshPolicy};
 use storage::{ConnectionRecord, CredentialsRecord, RefreshClaim, Refreshed};
 
-use super::CallCredentials;
-use crate::user_messages::reconnection_needed;
-use crate::{CredentialService, PublishingError};
-use cloud::timer::sleep_until;
+use super::{CallCredentials, reconnection_needed};
+use crate::{ConnectingError, CredentialService};
 
 /// The shortest wait after a refresh that failed temporarily.
 const RETRY_REFRESH: TimeDelta = TimeDelta::minutes(2);
@@ -60,7 +59,7 @@ impl CredentialService {
         account: &ConnectionRecord,
         record: &CredentialsRecord,
         old: &Credentials,
-    ) -> Result<CallCredentials, PublishingError> {
+    ) -> Result<CallCredentials, ConnectingError> {
         match self.renew(platform, record, old, RefreshReason::Need).await? {
             Renewed::Now(new) => Ok(self.given(account, new.0, new.1).await?.into()),
             Renewed::Gone(message) => {
@@ -82,7 +81,7 @@ impl CredentialService {
         record: &CredentialsRecord,
         old: &Credentials,
         refresh_reason: RefreshReason,
-    ) -> Result<Renewed, PublishingError> {
+    ) -> Result<Renewed, ConnectingError> {
         // A refresh token works only once. Credentials that cannot be sealed would be lost, so
         // sealing is tested with the old ones first.
         self.seal(record, old).await?;
@@ -129,7 +128,7 @@ impl CredentialService {
         policy_and_reason: (RefreshPolicy, RefreshReason),
         new: &Credentials,
         now: DateTime<Utc>,
-    ) -> Result<Option<CredentialsRecord>, PublishingError> {
+    ) -> Result<Option<CredentialsRecord>, ConnectingError> {
         let mut wait = FIRST_KEEP_WAIT;
         for _ in 1..KEEP_TRIES {
             match self.try_store(record, policy_and_reason, new, now).await {
@@ -150,7 +149,7 @@ impl CredentialService {
         (policy, refresh_reason): (RefreshPolicy, RefreshReason),
         new: &Credentials,
         now: DateTime<Utc>,
-    ) -> Result<Option<CredentialsRecord>, PublishingError> {
+    ) -> Result<Option<CredentialsRecord>, ConnectingError> {
         let sealed = self.seal(record, new).await?;
         let (token_expires_at, renewed_at) = (new.expires_at, now);
         let due_at = policy.due_at(new, now);
@@ -185,7 +184,7 @@ impl CredentialService {
         &self,
         account: &ConnectionRecord,
         record: &CredentialsRecord,
-    ) -> Result<CallCredentials, PublishingError> {
+    ) -> Result<CallCredentials, ConnectingError> {
         let connection = &account.connection;
         for check in 0..LOOKS {
             if check != 0 {

@@ -11,7 +11,7 @@ use platforms::{Credentials, Platform, RefreshPolicy, Registry};
 use storage::{CredentialsRecord, REFRESH_SHARDS, StorageError};
 
 use super::renew::{RefreshReason, Renewed};
-use crate::{CredentialService, PublishingError};
+use crate::{ConnectingError, CredentialService};
 
 /// Number of grants that are refreshed concurrently.
 const AT_ONCE: usize = 8;
@@ -20,8 +20,8 @@ const AT_ONCE: usize = 8;
 /// `template.yaml`, so that each refresh that was started also ends.
 const ROUND: TimeDelta = TimeDelta::seconds(120);
 
-/// Entries read at a time from each shard. Few in tests, so that there are several pages.
-const PAGE: i32 = if cfg!(test) { 2 } else { 100 };
+/// Entries read at a time from each shard.
+const PAGE: i32 = 100;
 
 /// When credentials are checked again that cannot be refreshed here.
 const TOMORROW: TimeDelta = TimeDelta::days(1);
@@ -84,12 +84,21 @@ impl CredentialService {
     /// the round had no time for come first in the next round.
     ///
     /// # Errors If a part of the index could not be read. The other parts were processed.
-    pub async fn refresh_due(&self, platforms: &Registry<dyn Platform>) -> Result<usize, PublishingError> {
+    pub async fn refresh_due(&self, platforms: &Registry<dyn Platform>) -> Result<usize, ConnectingError> {
+        self.refresh_due_in_pages(platforms, PAGE).await
+    }
+
+    /// Like [`CredentialService::refresh_due`], with so many entries of a shard in each read.
+    pub async fn refresh_due_in_pages(
+        &self,
+        platforms: &Registry<dyn Platform>,
+        page: i32,
+    ) -> Result<usize, ConnectingError> {
         let began_at = self.clock.now();
         let unreachable = Some(UnreachableCounts::default());
         let mut round =
             RefreshRound { credential_service: self, platforms, began_at, unreachable, looked_after: Mutex::default() };
-        let shards = (0..REFRESH_SHARDS).map(|shard| round.due_entries(shard).boxed());
+        let shards = (0..REFRESH_SHARDS).map(|shard| round.due_entries(shard, page).boxed());
         let first = round.refresh_each(stream::select_all(shards)).await;
         // Entries that were set aside can no longer delay others.
         round.unreachable = None;
@@ -101,7 +110,7 @@ impl CredentialService {
         }
     }
 
-    async fn check_again_at(&self, record: &CredentialsRecord, at: DateTime<Utc>) -> Result<(), PublishingError> {
+    async fn check_again_at(&self, record: &CredentialsRecord, at: DateTime<Utc>) -> Result<(), ConnectingError> {
         // Credentials that changed meanwhile have their own time.
         self.store.postpone_refresh(record, Some(at)).await?;
         Ok(())
@@ -110,9 +119,13 @@ impl CredentialService {
 
 impl RefreshRound<'_> {
     /// Entries of one shard, page by page, up to the first page that cannot be read.
-    fn due_entries(&self, shard: u32) -> impl Stream<Item = Result<Entry, StorageError>> + Send + use<'_> {
+    fn due_entries(
+        &self,
+        shard: u32,
+        page_size: i32,
+    ) -> impl Stream<Item = Result<Entry, StorageError>> + Send + use<'_> {
         let pages = stream::unfold(Some(None), move |page| async move {
-            match self.credential_service.store.grants_to_refresh(shard, self.began_at, page?, PAGE).await {
+            match self.credential_service.store.grants_to_refresh(shard, self.began_at, page?, page_size).await {
                 Ok(read) => Some((read.entries.into_iter().map(Ok).collect(), read.next.map(Some))),
                 Err(error) => Some((vec![Err(error)], None)),
             }
@@ -157,7 +170,7 @@ impl RefreshRound<'_> {
         }
     }
 
-    async fn refresh_entry(&self, entry: Entry) -> Result<EntryOutcome, PublishingError> {
+    async fn refresh_entry(&self, entry: Entry) -> Result<EntryOutcome, ConnectingError> {
         let Self { credential_service, platforms, began_at, unreachable, .. } = self;
         let Some(record) = credential_service.store.credentials_to_refresh(entry.0, &entry.1, *began_at).await? else {
             return Ok(EntryOutcome::NotRefreshed);
@@ -173,7 +186,7 @@ impl RefreshRound<'_> {
         let old = match credential_service.open(&record).await {
             Ok(old) => old,
             // The key service is down; this entry is not the cause.
-            Err(error @ PublishingError::Seal(SealError::Keys(_))) => return Err(error),
+            Err(error @ ConnectingError::Seal(SealError::Keys(_))) => return Err(error),
             Err(broken) => {
                 credential_service.check_again_at(&record, *began_at + TOMORROW).await?;
                 return Err(broken);
@@ -225,7 +238,7 @@ impl RefreshRound<'_> {
         platform: &dyn Platform,
         record: &CredentialsRecord,
         old: &Credentials,
-    ) -> Result<EntryOutcome, PublishingError> {
+    ) -> Result<EntryOutcome, ConnectingError> {
         let renewed = self.credential_service.renew(platform, record, old, RefreshReason::AccountCheck).await?;
         if let (Some(unreachable), Renewed::Now(_) | Renewed::Gone(_) | Renewed::NotNow(_)) =
             (&self.unreachable, &renewed)
@@ -249,6 +262,3 @@ impl RefreshRound<'_> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

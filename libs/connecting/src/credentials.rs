@@ -5,8 +5,6 @@ mod account_info;
 mod due;
 mod ended_there;
 mod renew;
-#[cfg(test)]
-mod tests;
 
 use std::sync::Arc;
 
@@ -17,12 +15,12 @@ use domain::clock::Clock;
 use domain::connection::Connection;
 use domain::delivery::AttemptError;
 use domain::event::Event;
+use domain::text::without_full_stop;
 use platforms::{Credentials, Platform, UnreadableCredentials};
 use secrecy::ExposeSecret;
 use storage::{ConnectionRecord, CredentialsRecord, LostGrant, Store, own_secret_context};
 
-use crate::PublishingError;
-use crate::user_messages::reconnection_needed;
+use crate::ConnectingError;
 
 /// Credentials that expire sooner than this are refreshed before a call.
 const TOO_SHORT: TimeDelta = TimeDelta::seconds(60);
@@ -59,7 +57,7 @@ pub struct OpenCredentials {
     /// With the secret of the account, if it has its own.
     pub credentials: Credentials,
     /// As read, or as just written.
-    pub(crate) record: CredentialsRecord,
+    pub record: CredentialsRecord,
 }
 
 /// Credentials as stored. They may need a refresh before a call.
@@ -89,7 +87,7 @@ pub struct CredentialService {
 impl CredentialService {
     /// The stored credentials of an account; `None` if its user has to connect it again. Calls no
     /// platform.
-    pub async fn stored(&self, account: &ConnectionRecord) -> Result<Option<StoredCredentials>, PublishingError> {
+    pub async fn stored(&self, account: &ConnectionRecord) -> Result<Option<StoredCredentials>, ConnectingError> {
         if account.connection.needs_reconnection {
             return Ok(None);
         }
@@ -106,17 +104,17 @@ impl CredentialService {
         platform: &dyn Platform,
         account: &ConnectionRecord,
         stored: StoredCredentials,
-    ) -> Result<CallCredentials, PublishingError> {
+    ) -> Result<CallCredentials, ConnectingError> {
         self.ensure_valid(platform, account, stored, self.clock.now()).await
     }
 
     /// Credentials that are valid for a call at `at`, refreshed if necessary.
-    pub(crate) async fn credentials(
+    pub async fn credentials(
         &self,
         platform: &dyn Platform,
         account: &ConnectionRecord,
         at: DateTime<Utc>,
-    ) -> Result<CallCredentials, PublishingError> {
+    ) -> Result<CallCredentials, ConnectingError> {
         match self.stored(account).await? {
             Some(stored) => self.ensure_valid(platform, account, stored, at).await,
             None => Ok(CallCredentials::Unavailable(reconnection_needed(&account.connection, None))),
@@ -129,7 +127,7 @@ impl CredentialService {
         account: &ConnectionRecord,
         stored: StoredCredentials,
         at: DateTime<Utc>,
-    ) -> Result<CallCredentials, PublishingError> {
+    ) -> Result<CallCredentials, ConnectingError> {
         let StoredCredentials { record, credentials: old } = stored;
         let Some(ends_at) = old.expires_at.filter(|it| *it < at + TOO_SHORT) else {
             return Ok(self.given(account, old, record).await?.into());
@@ -157,7 +155,7 @@ impl CredentialService {
 
     /// Handles credentials that the platform did not accept: refreshes them if that may help, else
     /// the user has to connect the account again.
-    pub(crate) async fn rejected(
+    pub async fn rejected(
         &self,
         platform: &dyn Platform,
         account: &ConnectionRecord,
@@ -182,7 +180,7 @@ impl CredentialService {
         account: &ConnectionRecord,
         used: &CredentialsRecord,
         reason: &str,
-    ) -> Result<Option<AttemptError>, PublishingError> {
+    ) -> Result<Option<AttemptError>, ConnectingError> {
         let connection = &account.connection;
         let old = self.open(used).await?;
         let was_just_refreshed = was_refreshed_recently(used, self.clock.now());
@@ -204,7 +202,7 @@ impl CredentialService {
     ///
     /// Returns false if the credentials changed since they were read: the platform refused the old
     /// ones, which proves nothing about the new ones.
-    async fn lose(&self, lost: &CredentialsRecord) -> Result<bool, PublishingError> {
+    async fn lose(&self, lost: &CredentialsRecord) -> Result<bool, ConnectingError> {
         let found = self.store.credentials(lost.user_id, &lost.grant_name).await?;
         let Some(found) = found.filter(|it| it.generation == lost.generation) else { return Ok(false) };
         if found.is_gone {
@@ -220,7 +218,7 @@ impl CredentialService {
         &self,
         account: &ConnectionRecord,
         used: &CredentialsRecord,
-    ) -> Result<bool, PublishingError> {
+    ) -> Result<bool, ConnectingError> {
         self.emit_lost(used, [&account.connection], LostGrant::Account).await?;
         Ok(true)
     }
@@ -230,7 +228,7 @@ impl CredentialService {
         lost: &CredentialsRecord,
         connections: impl IntoIterator<Item = &Connection>,
         reason: LostGrant,
-    ) -> Result<(), PublishingError> {
+    ) -> Result<(), ConnectingError> {
         let unmarked = connections.into_iter().filter(|it| !it.needs_reconnection && it.generation <= lost.generation);
         // As they will be after they are marked.
         let marked = unmarked.map(|it| Connection { generation: lost.generation, ..it.clone() });
@@ -245,14 +243,14 @@ impl CredentialService {
     }
 
     /// Emits an event for each connection of a grant that expires and cannot be refreshed.
-    async fn emit_expiring(&self, ending: &CredentialsRecord, ends_at: DateTime<Utc>) -> Result<(), PublishingError> {
+    async fn emit_expiring(&self, ending: &CredentialsRecord, ends_at: DateTime<Utc>) -> Result<(), ConnectingError> {
         let connections = self.store.grant_connections(ending).await?;
         let connected = connections.iter().map(|it| &it.connection).filter(|it| !it.needs_reconnection);
         let now = self.clock.now();
         self.emit(connected.map(|it| Event::expiring(it, ends_at, now))).await
     }
 
-    async fn emit(&self, events: impl Iterator<Item = Event>) -> Result<(), PublishingError> {
+    async fn emit(&self, events: impl Iterator<Item = Event>) -> Result<(), ConnectingError> {
         for batch in events.collect::<Vec<_>>().chunks(EVENTS_AT_ONCE) {
             self.events.put(batch).await?;
         }
@@ -264,7 +262,7 @@ impl CredentialService {
         account: &ConnectionRecord,
         credentials: Credentials,
         record: CredentialsRecord,
-    ) -> Result<OpenCredentials, PublishingError> {
+    ) -> Result<OpenCredentials, ConnectingError> {
         let own = match &account.own {
             Some(own) => {
                 let connection = &account.connection;
@@ -277,13 +275,13 @@ impl CredentialService {
         Ok(OpenCredentials { credentials: Credentials { own_token: own, ..credentials }, record })
     }
 
-    async fn open(&self, record: &CredentialsRecord) -> Result<Credentials, PublishingError> {
+    async fn open(&self, record: &CredentialsRecord) -> Result<Credentials, ConnectingError> {
         let plain = self.sealer.open(&record.sealed, &record.context()).await?;
         Ok(Credentials::from_bytes(&plain)?)
     }
 
     /// Seals credentials for the record of a grant.
-    async fn seal(&self, record: &CredentialsRecord, credentials: &Credentials) -> Result<Vec<u8>, PublishingError> {
+    async fn seal(&self, record: &CredentialsRecord, credentials: &Credentials) -> Result<Vec<u8>, ConnectingError> {
         let plain = credentials.to_bytes();
         Ok(self.sealer.seal(plain.expose_secret().as_bytes(), &record.context()).await?)
     }
@@ -292,4 +290,12 @@ impl CredentialService {
 /// Whether the credentials were refreshed a short while ago.
 fn was_refreshed_recently(record: &CredentialsRecord, now: DateTime<Utc>) -> bool {
     record.renewed_at.is_some_and(|it| now < it + ON_PROBATION)
+}
+
+/// The error when only the user can restore the grant. `platform_message` is what the platform
+/// returned when it refused the credentials.
+fn reconnection_needed(connection: &Connection, platform_message: Option<&str>) -> AttemptError {
+    let message = platform_message.map_or_else(String::new, |it| format!(": {}", without_full_stop(it)));
+    let reason = format!("{}{message}. Connect the account again.", connection.not_accepted_message());
+    AttemptError::Unauthorized { reason }
 }

@@ -1,11 +1,16 @@
-//! Revokes grants at their platform.
+//! Revokes grants at their platform: of disconnected accounts, and those that a connect flow
+//! received and does not store.
 
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use cloud::seal::Sealer;
-use platforms::{Connect, Credentials, Registry};
-use storage::{CredentialsRecord, StorageError, Store};
+use futures::future::join_all;
+use platforms::{Account, Connect, Credentials, Registry};
+use secrecy::ExposeSecret;
+use storage::{CredentialsRecord, StorageError, Store, grant_context, grant_name};
+
+use crate::{ConnectFlows, ConnectingError, LoadedFlow};
 
 /// The timeout of the platform. The client waits for it.
 const REVOCATION: Duration = Duration::from_secs(5);
@@ -66,4 +71,47 @@ async fn is_needed_by_others(
 async fn open(sealer: &dyn Sealer, record: &CredentialsRecord) -> Option<Credentials> {
     let opened = sealer.open(&record.sealed, &record.context()).await;
     Credentials::from_bytes(&opened.ok()?).ok()
+}
+
+impl ConnectFlows {
+    /// Revokes the grants of accounts that were not stored. Revokes nothing if the user has
+    /// connected one of them, because the grant may serve that connection too.
+    pub(crate) async fn revoke_unused(
+        &self,
+        loaded: &LoadedFlow,
+        platform: &dyn Connect,
+        accounts: &[Account],
+    ) -> Result<(), ConnectingError> {
+        let (store, user) = (&self.store, loaded.flow.user_id);
+        let ids = accounts.iter().map(|it| it.profile.account_id.as_str());
+        if !store.connected_accounts(user, platform.name(), ids).await?.is_empty() {
+            return Ok(());
+        }
+        let mut records = Vec::<CredentialsRecord>::new();
+        for account in accounts {
+            let grant_name = grant_name(platform.name(), account.grant_name());
+            if records.iter().any(|it| it.grant_name == grant_name) {
+                continue;
+            }
+            let plain = account.credentials.to_bytes();
+            let context = grant_context(user, &grant_name);
+            records.push(CredentialsRecord {
+                user_id: user,
+                provider: platform.name().to_owned(),
+                sealed: self.sealer.seal(plain.expose_secret().as_bytes(), &context).await?,
+                grant_name,
+                generation: 0,
+                is_gone: false,
+                token_expires_at: None,
+                renewed_at: None,
+                refresh_at: None,
+                connections: [].into(),
+            });
+        }
+        let stored = store.grants_by_name(user, records.iter().map(|it| it.grant_name.as_str())).await?;
+        records.retain(|it| !stored.contains_key(&it.grant_name));
+        let now = self.clock.now();
+        join_all(records.iter().map(|it| revoke_grant(store, self.sealer.as_ref(), &self.platforms, it, now))).await;
+        Ok(())
+    }
 }

@@ -36,8 +36,9 @@ async fn harness(renewals: impl IntoIterator<Item = RefreshFault>) -> Publishing
         is_gone: false,
         refresh_at: Some(noon()),
     };
-    harness.store.begin_connect_flow("state", &a_connect_flow(harness.user.user_id, "sandbox", noon())).await.unwrap();
-    harness.store.connect("state", &connecting, &[granted], None, noon()).await.unwrap();
+    let flow = a_connect_flow(harness.user.user_id, "sandbox", noon());
+    harness.store.begin_connect_flow("state", &flow).await.unwrap();
+    harness.store.connect("state", &flow, &connecting, &[granted], None, noon()).await.unwrap();
     harness
 }
 

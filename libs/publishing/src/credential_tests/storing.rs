@@ -78,6 +78,6 @@ async fn no_refresh_token_is_used_if_sealing_fails() {
 
     let ended = harness.publishing.credentials.credentials(platform, &record, noon()).await;
 
-    assert!(matches!(ended, Err(PublishingError::Seal(_))), "{ended:?}");
+    assert!(matches!(ended, Err(ConnectingError::Seal(_))), "{ended:?}");
     assert_eq!(renewed(&harness), 0);
 }

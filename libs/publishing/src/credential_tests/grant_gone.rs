@@ -4,6 +4,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
 
+/// How soon after a refresh a rejection means that another refresh does not help.
+const PROBATION: TimeDelta = TimeDelta::minutes(10);
+
 #[tokio::test]
 async fn refresh_token_used_by_a_lost_response_needs_reconnection() {
     let harness = ending(noon(), [RefreshFault::Unreachable, RefreshFault::Gone]).await;
@@ -69,11 +72,11 @@ async fn token_rejected_after_its_refresh_needs_reconnection() {
 async fn rejected_older_token_is_refreshed() {
     let harness = harness([RefreshFault::Rotated, RefreshFault::Rotated]).await;
     assert_eq!(harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap(), 1);
-    harness.live(noon() + ON_PROBATION).await;
+    harness.live(noon() + PROBATION).await;
     harness.fake.faults.lock().unwrap().push_back(PublishFault::Gone);
-    let post = harness.schedule("Hello", noon() + ON_PROBATION).await;
+    let post = harness.schedule("Hello", noon() + PROBATION).await;
 
-    goes_out(&harness, &post, noon() + ON_PROBATION * 2).await;
+    goes_out(&harness, &post, noon() + PROBATION * 2).await;
 
     assert_eq!((renewed(&harness), harness.fake.public.lock().unwrap()[0].token.as_str()), (2, "token2"));
 }
@@ -119,12 +122,14 @@ async fn failed_write_of_lost_grant_repeats_event_with_same_id() {
     harness.publishing.credentials.store = storage::testing::store_losing_updates(&harness.store, Arc::clone(&losses));
     let lost = harness.grant(0).await;
 
-    harness.publishing.credentials.lose(&lost).await.unwrap_err();
-    assert!(harness.publishing.credentials.lose(&lost).await.unwrap());
+    let service = harness.publishing.credentials;
+    let report_end = || service.ended_there(&lost.grant_name, harness.clock.now());
+    report_end().await.unwrap_err();
+    assert_eq!(report_end().await.unwrap().len(), 1);
 
     let ids: Vec<_> = harness.events.all().iter().map(|it| it.detail["id"].clone()).collect();
     assert_eq!(ids.len(), 2);
     assert_eq!(ids[0], ids[1]);
-    assert!(harness.publishing.credentials.lose(&lost).await.unwrap(), "it is lost");
+    assert_eq!(report_end().await.unwrap().len(), 1, "it is lost");
     assert_eq!(harness.events.all().len(), 2, "and everybody knows");
 }

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use storage::CredentialsRecord;
 
-use crate::{CredentialService, PublishingError};
+use crate::{ConnectingError, CredentialService};
 
 impl CredentialService {
     /// Handles the report of a platform that this grant ended at `at`, for all users that have it:
@@ -13,7 +13,7 @@ impl CredentialService {
         &self,
         grant_name: &str,
         at: DateTime<Utc>,
-    ) -> Result<Vec<CredentialsRecord>, PublishingError> {
+    ) -> Result<Vec<CredentialsRecord>, ConnectingError> {
         let mut ended = Vec::new();
         for record in self.store.records_of_grant(grant_name).await? {
             // A generation begins with a time in milliseconds; a signed notification has whole

@@ -1,0 +1,32 @@
+//! The environment variables of the functions that use credentials.
+
+use std::sync::Arc;
+
+use aws_config::SdkConfig;
+use cloud::config::{ConfigError, parsed, required};
+use cloud::events::EventBridge;
+use cloud::seal::{Envelope, KmsKeys};
+use domain::clock::Clock;
+use domain::random::Random;
+use storage::{DEFAULT_DUE_SHARDS, Store};
+
+use crate::CredentialService;
+
+impl CredentialService {
+    /// Reads `TABLE_PREFIX`, `DUE_SHARDS`, `KMS_KEY_ID` and `EVENT_BUS`.
+    pub fn from_env(aws: &SdkConfig) -> Result<Self, ConfigError> {
+        let (clock, dynamodb) = (Clock::System, aws_sdk_dynamodb::Client::new(aws));
+        let keys = KmsKeys::new(aws_sdk_kms::Client::new(aws), required("KMS_KEY_ID")?);
+        Ok(Self {
+            store: Store::new(
+                dynamodb,
+                required("TABLE_PREFIX")?,
+                parsed("DUE_SHARDS", DEFAULT_DUE_SHARDS)?,
+                Random::Os,
+            ),
+            sealer: Envelope::new(keys, clock.clone()),
+            events: Arc::new(EventBridge::new(aws_sdk_eventbridge::Client::new(aws), required("EVENT_BUS")?)),
+            clock,
+        })
+    }
+}
