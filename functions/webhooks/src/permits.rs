@@ -5,7 +5,7 @@
 //! attempt is counted.
 
 use domain::webhook::{EndpointResponse, WebhookEndpoint};
-use publishing::{ConcurrencyLimiter, Permit};
+use permits::{ConcurrencyLimiter, Permit};
 use storage::{InFlightCalls, LimitSubject, StorageError};
 
 use crate::App;

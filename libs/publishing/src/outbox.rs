@@ -13,13 +13,6 @@ use crate::{Publishing, PublishingError};
 /// The most events of one shard that one tick takes; the next tick continues.
 const AT_ONCE: i32 = 200;
 
-/// Puts an event of the outbox on the bus. A failure is logged, and the tick repeats it.
-pub async fn publish_event(events: &dyn EventBus, event: &Event) {
-    if let Err(error) = events.put_from_outbox(event).await {
-        tracing::warn!(%error, "event could not be published and was left to the tick");
-    }
-}
-
 /// The event goes first: after a crash it is put again, and never lost.
 async fn publish_and_remove(store: &Store, events: &dyn EventBus, event: &Event) -> Result<(), PublishingError> {
     events.put(std::slice::from_ref(event)).await?;
