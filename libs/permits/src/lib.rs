@@ -5,7 +5,7 @@
 //! are fewer permits than environments. Permits are in the store and not in a process, because each
 //! environment is a process of its own.
 //!
-//! `publishing`, `webhooks` and `api` decide which calls need permits, how many there are,
+//! `publishing`, `webhook_delivery` and `api` decide which calls need permits, how many there are,
 //! and what follows if none is free.
 
 use std::collections::HashMap;

@@ -143,8 +143,8 @@ impl Deployment {
             let (event, taken) = self.webhooks.take().await;
             let deployment = Arc::clone(&self);
             tokio::spawn(async move {
-                let app = deployment.webhooks.app(&deployment.started());
-                let work = webhooks::take(&app, event);
+                let service = deployment.webhooks.service(&deployment.started());
+                let work = webhook_delivery::take(&service, event);
                 let Some(response) = deployment.world.process("webhooks", REQUEST_LIMIT, work).await else { return };
                 let failed =
                     |id: &u64| response.batch_item_failures.iter().any(|it| it.item_identifier == id.to_string());
@@ -163,9 +163,9 @@ impl Deployment {
             if missed || lock(&self.journal).webhook_delivery_due_times().all(|it| self.world.now() < it) {
                 continue;
             }
-            let app = self.webhooks.app(&self.started());
+            let service = self.webhooks.service(&self.started());
             let work = async {
-                if let Err(error) = app.tick().await {
+                if let Err(error) = service.tick().await {
                     tracing::error!(%error, ?error, "a tick of webhooks failed");
                 }
             };

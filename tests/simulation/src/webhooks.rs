@@ -4,22 +4,19 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use api::{Api, RateLimits};
 use async_trait::async_trait;
 use aws_lambda_events::sqs::{SqsEvent, SqsMessage};
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::queue::QueueError;
 use cloud::webhook_queue::{WebhookDeliveryMessage, WebhookQueue};
-use domain::access_token::TokenLifetime;
 use domain::event::Event;
 use domain::id::UserId;
 use domain::webhook::{EndpointResponse, EndpointUrl, WebhookEndpoint, WebhookSecret};
-use egress::AddressPolicy;
 use publishing::Publishing;
 use serde_json::json;
 use storage::EndpointRecord;
 use tokio::sync::Notify;
-use webhooks::{App, EndpointClient, Request, SigningKeys};
+use webhook_delivery::{EndpointClient, Request, SigningKeys, WebhookService};
 
 use crate::port::Port;
 use crate::world::{InjectedFault, SimulatedWorld, lock};
@@ -66,7 +63,7 @@ impl Webhooks {
     /// Creates an endpoint for this user, before faults begin.
     pub(crate) async fn settle(self: &Arc<Self>, publishing: &Publishing, user: UserId, url: &str) {
         let parsed = EndpointUrl::parse(url).expect("an address");
-        let made = self.app(publishing).add(user, parsed, Vec::new(), None).await;
+        let made = self.service(publishing).create_endpoint(user, parsed, Vec::new(), None).await;
         let (record, secret) = made.expect("nothing goes wrong yet").expect("it is the first");
         let before = record.endpoint.clone();
         let verified = EndpointRecord { endpoint: WebhookEndpoint { is_verified: true, ..before.clone() }, ..record };
@@ -74,29 +71,20 @@ impl Webhooks {
         lock(&self.secrets).insert(url.to_owned(), secret);
     }
 
-    /// The function as a new process starts it.
-    pub(crate) fn app(self: &Arc<Self>, publishing: &Publishing) -> App {
-        let Publishing { store, clock, random, ids, sealer, events, .. } = publishing.clone();
-        let api = Api {
-            store: store.clone(),
+    /// The service as a new process of the function starts it.
+    pub(crate) fn service(self: &Arc<Self>, publishing: &Publishing) -> WebhookService {
+        let Publishing { store, clock, random, ids, sealer, events, held_permits, .. } = publishing.clone();
+        WebhookService {
+            keys: SigningKeys::new(store.clone(), sealer.clone()),
+            store,
             clock,
             random,
             ids,
-            limits: RateLimits::default(),
-            origin: "https://social.example".to_owned(),
-            token_lifetime: TokenLifetime::default(),
-            allowed_origins: Vec::new(),
-            proxies: Vec::new(),
-        };
-        App {
-            api,
-            keys: SigningKeys::new(store, sealer.clone()),
             sealer,
-            egress: webhooks::egress_clients(AddressPolicy::PublicOnly),
-            calls: self.clone(),
+            client: self.clone(),
             queue: self.clone(),
-            held_permits: publishing.held_permits.clone(),
             events,
+            held_permits,
         }
     }
 
