@@ -90,8 +90,8 @@ impl WebhookHarness {
             got: Arc::default(),
             answers: Arc::new(Mutex::new(|| StatusCode::NO_CONTENT.into_response())),
         };
-        let served = Router::new().fallback(receive).with_state(server.clone());
-        tokio::spawn(async move { axum::serve(listener, served).await });
+        let routes = Router::new().fallback(receive).with_state(server.clone());
+        tokio::spawn(async move { axum::serve(listener, routes).await });
 
         let store = storage::testing::store().await;
         let user = a_user();
