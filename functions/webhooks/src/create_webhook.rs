@@ -7,14 +7,12 @@ use axum::Json;
 use axum::extract::State;
 use cloud::audit;
 use contract::{NewWebhook, WebhookWithSecret};
-use domain::id::UserId;
 use domain::validation_errors::ValidationErrors;
-use domain::webhook::{Creator, EndpointUrl, EventKind, MAX_ENDPOINTS, WebhookEndpoint, WebhookSecret, WebhookSecrets};
+use domain::webhook::{Creator, MAX_ENDPOINTS};
 use http::StatusCode;
-use storage::{EndpointAdded, EndpointRecord};
 
 use crate::App;
-use crate::error::WebhooksError;
+use crate::error::api_error;
 use crate::request;
 use crate::response::with_secret_view;
 
@@ -50,29 +48,11 @@ pub(crate) async fn create_webhook(
     let HeldToken { id, grant } = token;
     let creator =
         Creator { token: id.to_string(), client_name: grant.client_name.clone(), client_id: grant.client_id.clone() };
-    let Some((record, secret)) = app.add(caller.user, url, events, Some(creator)).await? else {
+    let created = app.webhooks.create_endpoint(caller.user, url, events, Some(creator)).await.map_err(api_error)?;
+    let Some((record, secret)) = created else {
         let message = format!("cannot be added: you have {MAX_ENDPOINTS} webhooks, the maximum; delete one first");
         return Err(ValidationErrors::one("url", message).into());
     };
     audit::Entry::new(audit::Event::WebhookMade).user(caller.user).token(&id).address(caller.ip).write();
     Ok((StatusCode::CREATED, Json(with_secret_view(&record, &secret, app.api.clock.now()))))
-}
-
-impl App {
-    /// Adds an endpoint with a new secret; `None` if the user already has [`MAX_ENDPOINTS`].
-    /// `created_by` is `None` for an endpoint that is created in a browser session.
-    pub async fn add(
-        &self,
-        user: UserId,
-        url: EndpointUrl,
-        events: Vec<EventKind>,
-        created_by: Option<Creator>,
-    ) -> Result<Option<(EndpointRecord, WebhookSecret)>, WebhooksError> {
-        let endpoint = WebhookEndpoint::new(user, self.api.ids.fresh(), url, events, created_by, self.api.clock.now());
-        let secret = WebhookSecret::random();
-        let sealed = self.seal(&endpoint, &secret).await?;
-        let record = EndpointRecord { endpoint, secrets: WebhookSecrets::new(sealed) };
-        let added = self.api.store.add_webhook(&record).await?;
-        Ok((added == EndpointAdded::Added).then_some((record, secret)))
-    }
 }

@@ -1,38 +1,14 @@
-//! Errors of this function. The queue or the tick retries the work that failed.
+//! Errors of the library, for clients.
 
 use api::ApiError;
-use cloud::events::EventError;
-use cloud::queue::QueueError;
-use cloud::seal::SealError;
-use storage::StorageError;
+use webhook_delivery::WebhooksError;
 
-#[derive(Debug, thiserror::Error)]
-pub enum WebhooksError {
-    #[error("unreadable message: {0}")]
-    Message(#[from] serde_json::Error),
-    #[error("handling the message panicked")]
-    Panicked,
-    #[error(transparent)]
-    Storage(#[from] StorageError),
-    #[error(transparent)]
-    Seal(#[from] SealError),
-    /// A stored secret or key was decrypted, but is not in the expected form.
-    #[error("stored secret unreadable")]
-    Unreadable,
-    #[error(transparent)]
-    Queue(#[from] QueueError),
-    #[error(transparent)]
-    Events(#[from] EventError),
-}
-
-impl From<WebhooksError> for ApiError {
-    fn from(error: WebhooksError) -> Self {
-        match error {
-            WebhooksError::Storage(error) => error.into(),
-            other => {
-                tracing::error!(error = %other, "webhook request failed");
-                Self::Internal
-            }
+pub(crate) fn api_error(error: WebhooksError) -> ApiError {
+    match error {
+        WebhooksError::Storage(error) => error.into(),
+        other => {
+            tracing::error!(error = %other, "webhook request failed");
+            ApiError::Internal
         }
     }
 }

@@ -9,10 +9,11 @@ use cloud::seal::{Envelope, KmsKeys};
 use cloud::webhook_queue::SqsWebhookQueue;
 use egress::AddressPolicy;
 use lambda_http::{Adapter, Error, LambdaEvent, Service, service_fn};
-use publishing::HeldPermits;
+use permits::HeldPermits;
 use storage::Table;
+use webhook_delivery::{HttpEndpointClient, SigningKeys, WebhookService, egress_clients};
 use webhooks::config::Config;
-use webhooks::{App, HttpEndpointClient, Invocation, SigningKeys, egress_clients, router};
+use webhooks::{App, Invocation, router};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
@@ -25,19 +26,22 @@ async fn main() -> Result<(), Error> {
     let keys = KmsKeys::new(aws_sdk_kms::Client::new(&aws), config.kms_key_id);
     let sealer = Envelope::new(keys, api.clock.clone());
     let egress = egress_clients(AddressPolicy::PublicOnly);
-    let app = App {
+    let webhooks = WebhookService {
+        store: api.store.clone(),
+        clock: api.clock.clone(),
+        random: api.random.clone(),
+        ids: api.ids.clone(),
         keys: SigningKeys::new(api.store.clone(), sealer.clone()),
         sealer,
-        calls: Arc::new(HttpEndpointClient(egress.clone())),
-        egress,
+        client: Arc::new(HttpEndpointClient(egress.clone())),
         queue: Arc::new(SqsWebhookQueue::new(aws_sdk_sqs::Client::new(&aws), config.queue_url, api.clock.clone())),
         events: Arc::new(EventBridge::new(aws_sdk_eventbridge::Client::new(&aws), config.event_bus)),
         held_permits: HeldPermits::new(api.random.clone()),
-        api: api.clone(),
     };
+    let app = App { api: api.clone(), egress, webhooks: webhooks.clone() };
     aws::warm_up(api.store.warm_up(Table::Grants)).await;
 
-    let routes = api::lambda::with_client_ip(api::finish(router(app.clone()), api));
+    let routes = api::lambda::with_client_ip(api::finish(router(app), api));
     lambda_runtime::run(service_fn(async |event: LambdaEvent<Invocation>| {
         let LambdaEvent { payload, context, .. } = event;
         Ok::<_, Error>(match payload {
@@ -45,9 +49,9 @@ async fn main() -> Result<(), Error> {
                 let response = Adapter::from(routes.clone()).call(LambdaEvent::new(*request, context)).await;
                 serde_json::to_value(response?)?
             }
-            Invocation::Batch(batch) => serde_json::to_value(webhooks::take(&app, batch).await)?,
+            Invocation::Batch(batch) => serde_json::to_value(webhook_delivery::take(&webhooks, batch).await)?,
             Invocation::Tick => {
-                app.tick().await?;
+                webhooks.tick().await?;
                 serde_json::Value::Null
             }
         })

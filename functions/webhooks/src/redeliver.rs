@@ -55,7 +55,7 @@ pub(crate) async fn redeliver(
         check_accepts(&record.endpoint, delivery.message.kind)?;
         let redelivery = delivery.redeliver(now);
         if store.replace_webhook_delivery(&delivery, &redelivery).await? == WriteOutcome::Applied {
-            app.try_queue_if_soon(&redelivery).await;
+            app.webhooks.try_queue_if_soon(&redelivery).await;
             return Ok((StatusCode::ACCEPTED, Json(delivery_view(&redelivery))));
         }
         found = store.webhook_delivery_and_endpoint(&name).await?;

@@ -13,6 +13,7 @@ use storage::{EndpointRecord, WriteOutcome, WriteRetries};
 
 use crate::App;
 use crate::change_webhook::MAX_ATTEMPTS;
+use crate::error::api_error;
 use crate::response::with_secret_view;
 
 #[utoipa::path(
@@ -37,7 +38,7 @@ pub(crate) async fn rotate_secret(
     incoming.optional_fields(&[])?.finish(())?;
 
     let secret = WebhookSecret::random();
-    let sealed = app.seal(&record.endpoint, &secret).await?;
+    let sealed = app.webhooks.seal_secret(&record.endpoint, &secret).await.map_err(api_error)?;
     let mut retries = WriteRetries::without_waits(MAX_ATTEMPTS);
     loop {
         let before = record.endpoint;

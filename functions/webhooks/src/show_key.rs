@@ -7,6 +7,7 @@ use axum::extract::State;
 use contract::WebhookKey;
 
 use crate::App;
+use crate::error::api_error;
 
 #[utoipa::path(
     get,
@@ -19,5 +20,6 @@ use crate::App;
 )]
 pub(crate) async fn show_key(State(app): State<App>, _visitor: Visitor, params: Params) -> ApiResult<Json<WebhookKey>> {
     params.none()?;
-    Ok(Json(WebhookKey { public_key: app.keys.key().await?.public() }))
+    let key = app.webhooks.keys.key().await.map_err(api_error)?;
+    Ok(Json(WebhookKey { public_key: key.public() }))
 }

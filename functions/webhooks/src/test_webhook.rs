@@ -5,13 +5,10 @@ use api::scope_guard::WebhooksWrite;
 use api::{ApiError, ApiResult, Caller, Id, RequestBody};
 use axum::Json;
 use axum::extract::State;
-use domain::id::{UniqueNumber, UserId, WebhookId};
-use domain::schedule::show;
+use domain::id::WebhookId;
 use domain::validation_errors::ValidationErrors;
-use domain::webhook::{EndpointStatus, EventKind, WebhookDelivery, WebhookEndpoint, WebhookMessage};
+use domain::webhook::{EndpointStatus, EventKind, WebhookEndpoint};
 use http::StatusCode;
-use serde_json::json;
-use storage::StorageError;
 
 use crate::App;
 use crate::response::delivery_view;
@@ -37,28 +34,8 @@ pub(crate) async fn test_webhook(
     incoming.optional_fields(&[])?.finish(())?;
     check_accepts(&record.endpoint, EventKind::WebhookTest)?;
 
-    let delivery = app.test(caller.user, webhook).await?.ok_or(ApiError::Internal)?;
+    let delivery = app.webhooks.send_test(caller.user, webhook).await?.ok_or(ApiError::Internal)?;
     Ok((StatusCode::ACCEPTED, Json(delivery_view(&delivery))))
-}
-
-impl App {
-    /// Sends a test to an endpoint, disabled or not. `None` if the message cannot be built.
-    pub(crate) async fn test(&self, user: UserId, webhook: WebhookId) -> Result<Option<WebhookDelivery>, StorageError> {
-        let now = self.api.clock.now();
-        let number: UniqueNumber = self.api.ids.fresh();
-        let detail = json!({
-            "id": format!("webhook.test:{user}:{webhook}:{}", number.get()),
-            "occurred_at": show(now),
-            "webhook_id": webhook,
-        });
-        let Some(message) = WebhookMessage::from_event(EventKind::WebhookTest, webhook, &detail) else {
-            return Ok(None);
-        };
-        let delivery = WebhookDelivery::new(user, webhook, message, now);
-        self.api.store.add_webhook_delivery(&delivery).await?;
-        self.try_queue_if_soon(&delivery).await;
-        Ok(Some(delivery))
-    }
 }
 
 /// A validation error if the endpoint does not receive messages of this kind.

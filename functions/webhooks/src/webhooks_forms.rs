@@ -69,7 +69,7 @@ async fn test(app: &App, user: UserId, webhook: WebhookId) -> PageResult<Redirec
         return Err(PageError::new(StatusCode::CONFLICT, "The webhook is disabled", text)
             .with_link("/account/webhooks", "Go to your webhooks"));
     }
-    app.test(user, webhook).await?;
+    app.webhooks.send_test(user, webhook).await?;
     Ok(Redirect::to("/account/webhooks?done=tested"))
 }
 
@@ -121,7 +121,7 @@ mod tests {
 
         assert_eq!(harness.submit(&webhook, "disable").await, (303, "/account/webhooks?done=disabled".to_owned()));
         assert!(disabled().await);
-        harness.app.fan_out(&harness.event(1)).await.unwrap();
+        harness.service.fan_out(&harness.event(1)).await.unwrap();
         harness.work().await;
         assert!(harness.got().is_empty());
         assert!(harness.page("/account/webhooks?done=disabled").await.contains("Disabled by you or"));

@@ -166,7 +166,7 @@ mod tests {
         let harness = Harness::new().await;
         harness.webhook().await;
         harness.respond_with(|| StatusCode::INTERNAL_SERVER_ERROR.into_response());
-        harness.app.fan_out(&harness.event(1)).await.unwrap();
+        harness.service.fan_out(&harness.event(1)).await.unwrap();
         harness.work().await;
 
         let page = harness.page("/account/webhooks").await;

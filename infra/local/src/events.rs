@@ -10,7 +10,7 @@ use axum::routing::get;
 use axum::{Json, Router};
 use cloud::events::{EventBus, EventError};
 use domain::event::Event;
-use webhooks::App;
+use webhook_delivery::WebhookService;
 
 /// Maximum number of events kept.
 const KEPT: usize = 1_000;
@@ -19,12 +19,12 @@ const KEPT: usize = 1_000;
 pub(crate) struct LocalEvents {
     latest: Arc<Mutex<VecDeque<Event>>>,
     /// Set after the start, because the webhooks also put events on this bus.
-    webhooks: Arc<OnceLock<App>>,
+    webhooks: Arc<OnceLock<WebhookService>>,
 }
 
 impl LocalEvents {
     /// Connects the bus to the webhooks.
-    pub(crate) fn connect(&self, webhooks: App) {
+    pub(crate) fn connect(&self, webhooks: WebhookService) {
         // Set once, at the start.
         let _ = self.webhooks.set(webhooks);
     }

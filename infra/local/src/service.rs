@@ -232,12 +232,14 @@ impl Stack {
         // New in every run: proves that the function `mcp` forwarded a client's address.
         let trusted_proxy = TrustedProxy::mcp(random_token());
         let api = api_at(&effective_origin, options, &store, &ids, &clock, &trusted_proxy);
+        let egress = webhook_delivery::egress_clients(policy.clone());
         let webhooks = webhook_queue::start(
-            &api,
             stores.for_function("webhooks", log.as_ref()),
+            &ids,
+            &clock,
             sealer.clone(),
             &bus,
-            policy.clone(),
+            egress.clone(),
         );
         // URLs of files are valid until this process ends.
         let file_key = FileKey::random();
@@ -277,7 +279,7 @@ impl Stack {
             roll_ups: RollUps::new(delivery_store.clone(), Arc::new(bus.clone()), clock.clone()),
             store: delivery_store,
             concurrency_limits: ConcurrencyLimits::default(),
-            held_permits: publishing::HeldPermits::new(Random::Os),
+            held_permits: permits::HeldPermits::new(Random::Os),
         };
         let posts_store = stores.for_function("posts", log.as_ref());
         let posts =
@@ -322,7 +324,7 @@ impl Stack {
                 file_key,
             )))
             .merge(posts::router(posts))
-            .merge(webhooks::router(webhooks));
+            .merge(webhooks::router(webhooks::App { api: api_of("webhooks"), egress, webhooks }));
         let sandbox = Sandbox::open(data.map(|it| it.join("sandbox")), origin.to_owned(), clock.clone())?;
         let files = s3::router(&folder.join(FILES), secret)?;
         // The deployed routes, the only ones that callers from outside reach.

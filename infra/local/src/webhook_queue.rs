@@ -5,18 +5,19 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use api::Api;
 use async_trait::async_trait;
 use cloud::queue::QueueError;
 use cloud::seal::Sealer;
 use cloud::webhook_queue::{WebhookDeliveryMessage, WebhookQueue};
 use domain::clock::Clock;
-use domain::id::{UserId, WebhookId};
-use egress::AddressPolicy;
+use domain::id::{Ids, UserId, WebhookId};
+use domain::random::Random;
+use egress::Egress;
+use permits::HeldPermits;
 use storage::Store;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use webhooks::{App, HttpEndpointClient, SigningKeys};
+use webhook_delivery::{HttpEndpointClient, SigningKeys, WebhookService};
 
 use crate::events::LocalEvents;
 
@@ -57,28 +58,35 @@ impl WebhookQueue for LocalWebhookQueue {
 }
 
 /// Delivers the events of the bus to webhook endpoints until the process ends.
-pub(crate) fn start(api: &Api, store: Store, sealer: Arc<dyn Sealer>, bus: &LocalEvents, policy: AddressPolicy) -> App {
-    let api = Api { store, ..api.clone() };
-    let (queue, receiver) = LocalWebhookQueue::new(api.clock.clone());
-    let egress = webhooks::egress_clients(policy);
-    let app = App {
-        keys: SigningKeys::new(api.store.clone(), sealer.clone()),
+pub(crate) fn start(
+    store: Store,
+    ids: &Ids,
+    clock: &Clock,
+    sealer: Arc<dyn Sealer>,
+    bus: &LocalEvents,
+    egress: Egress,
+) -> WebhookService {
+    let (queue, receiver) = LocalWebhookQueue::new(clock.clone());
+    let service = WebhookService {
+        keys: SigningKeys::new(store.clone(), sealer.clone()),
+        store,
+        clock: clock.clone(),
+        random: Random::Os,
+        ids: ids.clone(),
         sealer,
-        calls: Arc::new(HttpEndpointClient(egress.clone())),
-        egress,
+        client: Arc::new(HttpEndpointClient(egress)),
         queue,
         events: Arc::new(bus.clone()),
-        held_permits: publishing::HeldPermits::new(api.random.clone()),
-        api,
+        held_permits: HeldPermits::new(Random::Os),
     };
-    bus.connect(app.clone());
-    process_messages(app.clone(), receiver);
-    app
+    bus.connect(service.clone());
+    process_messages(service.clone(), receiver);
+    service
 }
 
 /// Sends the deliveries that the queue or the tick returns.
-fn process_messages(app: App, mut receiver: UnboundedReceiver<WebhookDeliveryMessage>) {
-    let ticking = app.clone();
+fn process_messages(service: WebhookService, mut receiver: UnboundedReceiver<WebhookDeliveryMessage>) {
+    let ticking = service.clone();
     tokio::spawn(async move {
         let mut ticks = tokio::time::interval(TICK);
         loop {
@@ -92,11 +100,11 @@ fn process_messages(app: App, mut receiver: UnboundedReceiver<WebhookDeliveryMes
         let semaphores = EndpointSemaphores::default();
         while let Some(message) = receiver.recv().await {
             let semaphore = semaphores.for_endpoint((message.name.user_id, message.name.webhook_id));
-            let app = app.clone();
+            let service = service.clone();
             tokio::spawn(async move {
                 // Fails only if the semaphore is closed, which never happens.
                 let _permit = semaphore.acquire().await;
-                if let Err(error) = app.send(&message.name).await {
+                if let Err(error) = service.send(&message.name).await {
                     tracing::error!(%error, "a webhook delivery failed and is left to the tick");
                 }
             });

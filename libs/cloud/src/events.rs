@@ -25,7 +25,7 @@ pub trait EventBus: Send + Sync {
     }
 }
 
-/// Puts an event on the bus that is in the outbox too. A failure is logged, and the tick repeats it.
+/// Puts an event of the outbox on the bus. A failure is logged, and the tick of the publisher repeats it.
 pub async fn publish_event(events: &dyn EventBus, event: &Event) {
     if let Err(error) = events.put_from_outbox(event).await {
         tracing::warn!(%error, "event could not be published and was left to the tick");

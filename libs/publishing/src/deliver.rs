@@ -20,8 +20,8 @@ use storage::{ConnectionRecord, CredentialsRecord, LimitSubject, LoadedDelivery,
 
 use self::follow_up::follow_up_names;
 use crate::claims::{Claims, existing_post_error};
-use crate::concurrency_limiter::HostPermit;
 use crate::files::Files;
+use crate::host_permits::HostPermit;
 use crate::user_messages::{
     Phase, for_unknown_outcome, keep_first_reason, not_connected, resolution_with_user_message, with_user_message,
 };

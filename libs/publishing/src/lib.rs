@@ -6,7 +6,7 @@
 //! [`domain::delivery`], each written on condition that the state is the one that was read.
 
 mod claims;
-mod concurrency_limiter;
+mod concurrency_limits;
 mod config;
 #[cfg(test)]
 mod credential_tests;
@@ -14,6 +14,7 @@ mod deliver;
 mod error;
 mod file_addresses;
 mod files;
+mod host_permits;
 mod plan;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -27,10 +28,11 @@ use cloud::queue::Queue;
 use connecting::CredentialService;
 use domain::clock::Clock;
 use domain::random::Random;
+use permits::HeldPermits;
 use scheduling::RollUps;
 use storage::Store;
 
-pub use concurrency_limiter::{ConcurrencyLimiter, ConcurrencyLimits, HeldPermits, Permit};
+pub use concurrency_limits::ConcurrencyLimits;
 pub use deliver::BEGIN_WITHIN;
 pub use error::PublishingError;
 pub use file_addresses::FileAddresses;

@@ -76,7 +76,8 @@ impl InFlightCalls {
         self.permits.iter().filter(|(name, ends)| *name != environment && now < **ends).count()
     }
 
-    /// Whether no permit was acquired within this time. Then none will be released soon.
+    /// Whether no permit was acquired within this time. Then none will be released soon. For
+    /// permits that expire after [`LEASE_DURATION`].
     pub fn are_older_than(&self, age: TimeDelta, now: DateTime<Utc>) -> bool {
         self.permits.values().filter(|it| now < **it).all(|ends| *ends - LEASE_DURATION + age <= now)
     }
@@ -101,26 +102,14 @@ impl Store {
         Ok(found.item.as_ref().map(read).unwrap_or_default())
     }
 
-    /// Acquires a permit for an environment, on condition that no other was acquired since
-    /// `in_flight` was read.
+    /// Acquires a permit for an environment, which expires after `lease`, on condition that no other
+    /// was acquired since `in_flight` was read.
     pub async fn acquire_permit(
         &self,
         subject: &LimitSubject,
         in_flight: &InFlightCalls,
         environment: &str,
-        now: DateTime<Utc>,
-        write_id: u64,
-    ) -> Result<WriteOutcome, StorageError> {
-        self.acquire_permit_for(LEASE_DURATION, subject, in_flight, environment, now, write_id).await
-    }
-
-    /// Like [`Store::acquire_permit`], for a permit that expires after `lease`.
-    pub async fn acquire_permit_for(
-        &self,
         lease: TimeDelta,
-        subject: &LimitSubject,
-        in_flight: &InFlightCalls,
-        environment: &str,
         now: DateTime<Utc>,
         write_id: u64,
     ) -> Result<WriteOutcome, StorageError> {
@@ -258,10 +247,16 @@ mod tests {
         let none = store.in_flight_calls(&subject).await.unwrap();
         assert_eq!((none.clone(), none.others("a", noon())), (InFlightCalls::default(), 0));
 
-        assert_eq!(store.acquire_permit(&subject, &none, "a", noon(), 1).await.unwrap(), WriteOutcome::Applied);
-        assert_eq!(store.acquire_permit(&subject, &none, "b", noon(), 2).await.unwrap(), WriteOutcome::Conflict);
         assert_eq!(
-            store.acquire_permit(&subject, &none, "a", noon(), 1).await.unwrap(),
+            store.acquire_permit(&subject, &none, "a", LEASE_DURATION, noon(), 1).await.unwrap(),
+            WriteOutcome::Applied
+        );
+        assert_eq!(
+            store.acquire_permit(&subject, &none, "b", LEASE_DURATION, noon(), 2).await.unwrap(),
+            WriteOutcome::Conflict
+        );
+        assert_eq!(
+            store.acquire_permit(&subject, &none, "a", LEASE_DURATION, noon(), 1).await.unwrap(),
             WriteOutcome::Applied,
             "sent again"
         );
@@ -272,7 +267,10 @@ mod tests {
         assert!(one.are_older_than(TimeDelta::seconds(1), noon() + TimeDelta::seconds(1)));
         let over = noon() + LEASE_DURATION;
         assert_eq!(one.others("b", over), 0);
-        assert_eq!(store.acquire_permit(&subject, &one, "b", over, 3).await.unwrap(), WriteOutcome::Applied);
+        assert_eq!(
+            store.acquire_permit(&subject, &one, "b", LEASE_DURATION, over, 3).await.unwrap(),
+            WriteOutcome::Applied
+        );
         let names: Vec<_> = store.in_flight_calls(&subject).await.unwrap().permits.into_keys().collect();
         assert_eq!(names, ["b"], "expired permits are removed");
     }
@@ -287,7 +285,7 @@ mod tests {
         assert_eq!(limits.count, 0, "no item is created");
         store.record_permit(&subject, "a", noon(), 1).await.unwrap();
         assert_eq!(
-            store.acquire_permit(&subject, &none, "b", noon(), 2).await.unwrap(),
+            store.acquire_permit(&subject, &none, "b", LEASE_DURATION, noon(), 2).await.unwrap(),
             WriteOutcome::Conflict,
             "another permit was recorded meanwhile"
         );

@@ -13,16 +13,13 @@ use cloud::queue::DeliveryMessage;
 use cloud::seal::{DataKey, Envelope, LocalKeys};
 use connecting::CredentialService;
 use domain::id::Ids;
-use housekeeping::{Housekeeping, Outbox};
-use publishing::{ConcurrencyLimits, HeldPermits, Planner, Publishing, PublishingError};
+use permits::HeldPermits;
+use publishing::{ConcurrencyLimits, Publishing, PublishingError};
 use scheduling::{PostRules, RollUps, Scheduling};
-
-use platforms::{Platform, Registry};
-use publisher::TickError;
-use upkeep::RoundError;
 
 use crate::bus::SimulatedBus;
 use crate::queue::{ReceivedMessage, SimulatedQueue};
+use crate::services::Services;
 use crate::simulated_platforms::{self, SimulatedPlatforms};
 use crate::store::{self, Journal, store};
 use crate::webhooks::Webhooks;
@@ -77,34 +74,6 @@ pub(crate) struct Deployment {
     /// For the simulation itself, without faults. Each process has separate instances.
     pub(crate) services: Services,
     collects: bool,
-}
-
-/// What the processes of all functions start with.
-pub(crate) struct Services {
-    pub(crate) scheduling: Scheduling,
-    pub(crate) publishing: Publishing,
-}
-
-impl Services {
-    pub(crate) fn planner(&self) -> Planner {
-        let Publishing { store, queue, clock, concurrency_limits, .. } = self.publishing.clone();
-        Planner { store, queue, clock, concurrency_limits }
-    }
-
-    /// The minute of the publisher function.
-    pub(crate) async fn tick(&self) -> Result<(), TickError> {
-        let Scheduling { store, events, clock, .. } = self.scheduling.clone();
-        publisher::tick(&self.planner(), &Outbox { store, events, clock }).await.map(drop)
-    }
-
-    /// The round of the upkeep function.
-    pub(crate) async fn round(&self, platforms: &Registry<dyn Platform>) -> Result<(), RoundError> {
-        let Scheduling { store, bucket, clock, rules, .. } = self.scheduling.clone();
-        let credentials = &self.publishing.credentials;
-        let sealer = credentials.sealer.clone();
-        let housekeeping = Housekeeping { store, bucket, sealer, clock, media_limits: rules.media_limits };
-        upkeep::round(&housekeeping, credentials, platforms).await
-    }
 }
 
 impl Deployment {
@@ -189,8 +158,8 @@ impl Deployment {
             let (event, taken) = self.webhooks.take().await;
             let deployment = Arc::clone(&self);
             tokio::spawn(async move {
-                let app = deployment.webhooks.app(&deployment.started());
-                let work = webhooks::take(&app, event);
+                let service = deployment.webhooks.service(&deployment.started());
+                let work = webhook_delivery::take(&service, event);
                 let Some(response) = deployment.world.process("webhooks", REQUEST_LIMIT, work).await else { return };
                 let failed =
                     |id: &u64| response.batch_item_failures.iter().any(|it| it.item_identifier == id.to_string());
@@ -209,9 +178,9 @@ impl Deployment {
             if missed || lock(&self.journal).webhook_delivery_due_times().all(|it| self.world.now() < it) {
                 continue;
             }
-            let app = self.webhooks.app(&self.started());
+            let service = self.webhooks.service(&self.started());
             let work = async {
-                if let Err(error) = app.tick().await {
+                if let Err(error) = service.tick().await {
                     tracing::error!(%error, ?error, "a tick of webhooks failed");
                 }
             };

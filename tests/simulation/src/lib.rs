@@ -35,6 +35,7 @@ mod report;
 mod run;
 pub mod scale;
 mod scenario;
+mod services;
 mod simulated_platforms;
 mod store;
 mod trace;

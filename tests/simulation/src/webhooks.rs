@@ -1,28 +1,25 @@
 //! Webhook endpoints, their queue, and the function that calls them.
 
-use crate::deployment::Services;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use api::{Api, RateLimits};
 use async_trait::async_trait;
 use aws_lambda_events::sqs::{SqsEvent, SqsMessage};
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::queue::QueueError;
 use cloud::webhook_queue::{WebhookDeliveryMessage, WebhookQueue};
-use domain::access_token::TokenLifetime;
 use domain::event::Event;
 use domain::id::UserId;
 use domain::webhook::{EndpointResponse, EndpointUrl, WebhookEndpoint, WebhookSecret};
-use egress::AddressPolicy;
 use scheduling::Scheduling;
 use serde_json::json;
 use storage::EndpointRecord;
 use tokio::sync::Notify;
-use webhooks::{App, EndpointClient, Request, SigningKeys};
+use webhook_delivery::{EndpointClient, Request, SigningKeys, WebhookService};
 
 use crate::port::Port;
+use crate::services::Services;
 use crate::world::{InjectedFault, SimulatedWorld, lock};
 
 /// How long a received message stays hidden, and how often it is received before it is
@@ -67,7 +64,7 @@ impl Webhooks {
     /// Creates an endpoint for this user, before faults begin.
     pub(crate) async fn settle(self: &Arc<Self>, services: &Services, user: UserId, url: &str) {
         let parsed = EndpointUrl::parse(url).expect("an address");
-        let made = self.app(services).add(user, parsed, Vec::new(), None).await;
+        let made = self.service(services).create_endpoint(user, parsed, Vec::new(), None).await;
         let (record, secret) = made.expect("nothing goes wrong yet").expect("it is the first");
         let before = record.endpoint.clone();
         let verified = EndpointRecord { endpoint: WebhookEndpoint { is_verified: true, ..before.clone() }, ..record };
@@ -75,27 +72,18 @@ impl Webhooks {
         lock(&self.secrets).insert(url.to_owned(), secret);
     }
 
-    /// The function as a new process starts it.
-    pub(crate) fn app(self: &Arc<Self>, services: &Services) -> App {
+    /// The service as a new process of the function starts it.
+    pub(crate) fn service(self: &Arc<Self>, services: &Services) -> WebhookService {
         let Scheduling { store, clock, random, ids, events, .. } = services.scheduling.clone();
         let sealer = services.publishing.credentials.sealer.clone();
-        let api = Api {
-            store: store.clone(),
+        WebhookService {
+            keys: SigningKeys::new(store.clone(), sealer.clone()),
+            store,
             clock,
             random,
             ids,
-            limits: RateLimits::default(),
-            origin: "https://social.example".to_owned(),
-            token_lifetime: TokenLifetime::default(),
-            allowed_origins: Vec::new(),
-            proxies: Vec::new(),
-        };
-        App {
-            api,
-            keys: SigningKeys::new(store, sealer.clone()),
             sealer,
-            egress: webhooks::egress_clients(AddressPolicy::PublicOnly),
-            calls: self.clone(),
+            client: self.clone(),
             queue: self.clone(),
             held_permits: services.publishing.held_permits.clone(),
             events,

@@ -30,7 +30,7 @@ fn deployed_code_is_built_without_features_for_tests() {
     for feature in [r#"domain feature "testing""#, r#"storage feature "testing""#] {
         assert!(simulation.contains(feature), "a build with {feature} shows it");
     }
-    for package in ["cloud", "domain", "platforms", "storage"] {
+    for package in ["cloud", "domain", "platforms", "storage", "webhook_delivery"] {
         for feature in ["conformance", "testing"] {
             let line = format!("{package} feature \"{feature}\"");
             assert!(!deployed.contains(&line), "{line}");

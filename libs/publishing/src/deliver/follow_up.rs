@@ -8,7 +8,7 @@ use platforms::{FollowUp, Followed, Publish, PublishRequest, with_last_call};
 use storage::ConnectionRecord;
 
 use super::{AttemptContext, Continue, TOO_LATE};
-use crate::concurrency_limiter::HostPermit;
+use crate::host_permits::HostPermit;
 use crate::{Publishing, PublishingError};
 
 /// Names of the follow-ups of this publication.

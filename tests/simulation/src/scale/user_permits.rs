@@ -1,4 +1,4 @@
-//! The permits that each user holds, like `publishing::concurrency_limiter`.
+//! The permits that each user holds, like `permits::HeldPermits`.
 
 use publishing::ConcurrencyLimits;
 

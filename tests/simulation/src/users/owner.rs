@@ -14,8 +14,9 @@ use secrecy::ExposeSecret;
 use storage::{Connected, Connecting, Disconnected, NewCredentials, grant_context, grant_name};
 
 use super::People;
-use crate::deployment::{REQUEST_LIMIT, Services};
+use crate::deployment::REQUEST_LIMIT;
 use crate::scenario::{AccountAction, AccountPlan};
+use crate::services::Services;
 use crate::simulated_platforms::Spec;
 
 /// How long owners continue to maintain their accounts after the last fault.
@@ -49,9 +50,9 @@ impl Account {
         let credentials = users.deployment.platforms.authorize(self.spec, &self.id);
         let name = grant_name(provider, &self.id);
         let plain = credentials.to_bytes();
-        let sealer = &publishing.credentials.sealer;
-        let sealed = sealer.seal(plain.expose_secret().as_bytes(), &grant_context(user, &name)).await;
-        let sealed = sealed.map_err(ConnectingError::from)?;
+        let keys = &publishing.credentials.sealer;
+        let result = keys.seal(plain.expose_secret().as_bytes(), &grant_context(user, &name)).await;
+        let sealed = result.map_err(ConnectingError::from)?;
         let granted = [NewCredentials {
             grant_name: name.clone(),
             sealed,

@@ -13,8 +13,9 @@ use storage::IdempotentRequest;
 use tokio::task::JoinSet;
 
 use super::{People, ResponseContent, WriterResponse};
-use crate::deployment::{REQUEST_LIMIT, Services};
+use crate::deployment::REQUEST_LIMIT;
 use crate::scenario::{PostAction, PostPlan};
+use crate::services::Services;
 use crate::world::lock;
 
 /// How often a request without a response is repeated.

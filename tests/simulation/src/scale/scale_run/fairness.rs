@@ -1,5 +1,5 @@
 //! Permits: a user whose calls hold a share of the environments waits. Like
-//! `libs/publishing/src/concurrency_limiter.rs`.
+//! `libs/permits` and `libs/publishing/src/concurrency_limits.rs`.
 
 use super::ScaleRun;
 use crate::scale::Ms;

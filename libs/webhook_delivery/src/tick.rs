@@ -8,7 +8,7 @@ use domain::id::UserId;
 use futures::{StreamExt, TryStreamExt};
 use storage::{DueWebhookDelivery, WriteOutcome};
 
-use crate::App;
+use crate::WebhookService;
 use crate::error::WebhooksError;
 
 /// Entries of the due index read from one shard at a time.
@@ -27,15 +27,14 @@ const PER_USER: usize = 100;
 /// How long after a delivery was due the tick queues it again.
 const REQUEUE_AFTER: TimeDelta = TimeDelta::seconds(60);
 
-impl App {
+impl WebhookService {
     /// Queues the deliveries in the due index and returns their number. A shard that fails delays
     /// no other. Each minute begins with another shard, so that ticks that are cut off do not
     /// always skip the same ones.
     pub async fn tick(&self) -> Result<usize, WebhooksError> {
         let (mut sent, mut last_error) = (0, None);
-        let shards = self.api.store.due_shards();
-        let first =
-            u32::try_from(self.api.clock.now().timestamp().div_euclid(60).rem_euclid(shards.into())).unwrap_or(0);
+        let shards = self.store.due_shards();
+        let first = u32::try_from(self.clock.now().timestamp().div_euclid(60).rem_euclid(shards.into())).unwrap_or(0);
         for shard in (first..shards).chain(0..first) {
             match self.queue_shard(shard).await {
                 Ok(count) => sent += count,
@@ -54,7 +53,7 @@ impl App {
     async fn queue_shard(&self, shard: u32) -> Result<usize, WebhooksError> {
         let (mut sent, mut queued_per_user) = (0, HashMap::new());
         for _ in 0..PAGES {
-            let due = self.api.store.due_webhook_deliveries(shard, self.api.clock.now(), PAGE).await?;
+            let due = self.store.due_webhook_deliveries(shard, self.clock.now(), PAGE).await?;
             sent += self.queue_due(&due, &mut queued_per_user).await?;
             if due.len() < usize::try_from(PAGE).unwrap_or(0) {
                 break;
@@ -79,9 +78,9 @@ impl App {
         // Queued before they are moved in the index: a crash in between queues them twice, but
         // never loses one.
         self.queue.send(&messages).await?;
-        let now = self.api.clock.now();
+        let now = self.clock.now();
         let requeue_at = |it: &DueWebhookDelivery| it.next_step_at.max(now) + REQUEUE_AFTER;
-        let moves: Vec<_> = due.iter().map(|it| self.api.store.move_due_webhook_delivery(it, requeue_at(it))).collect();
+        let moves: Vec<_> = due.iter().map(|it| self.store.move_due_webhook_delivery(it, requeue_at(it))).collect();
         let _: Vec<WriteOutcome> = futures::stream::iter(moves).buffer_unordered(MOVES_AT_ONCE).try_collect().await?;
         Ok(messages.len())
     }
@@ -95,12 +94,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::testing::Harness;
+    use crate::testing::WebhookHarness;
 
     #[tokio::test]
     async fn backlog_of_one_user_is_queued_in_parts_and_delays_no_other() {
-        let harness = Harness::new().await;
-        let (app, model) = (&harness.app, a_webhook_delivery());
+        let harness = WebhookHarness::new().await;
+        let (service, model) = (&harness.service, a_webhook_delivery());
         let delivery = |user: UserId, number: i64, at| {
             let detail =
                 json!({ "id": format!("post.published:{user}:{number}"), "occurred_at": "2026-11-21T12:00:00.000Z" });
@@ -112,17 +111,17 @@ mod tests {
             (0..600).map(|it| delivery(harness.user.user_id, it, now - TimeDelta::hours(1))).collect();
         let other = delivery(model.user_id, 0, now - TimeDelta::minutes(5));
         all.push(other.clone());
-        let adding: Vec<_> = all.iter().map(|it| app.api.store.add_webhook_delivery(it)).collect();
+        let adding: Vec<_> = all.iter().map(|it| service.store.add_webhook_delivery(it)).collect();
         futures::stream::iter(adding).buffer_unordered(32).try_collect::<Vec<_>>().await.unwrap();
 
-        let most = PER_USER * usize::try_from(app.api.store.due_shards()).unwrap();
-        let queued = app.tick().await.unwrap();
+        let most = PER_USER * usize::try_from(service.store.due_shards()).unwrap();
+        let queued = service.tick().await.unwrap();
 
         assert!(queued <= most + 1, "{queued}");
         let hints = std::mem::take(&mut *harness.sent.hints.lock().unwrap());
         assert!(hints.iter().any(|it| it.name == other.name()));
         harness.clock.advance(REQUEUE_AFTER);
-        let rest = app.tick().await.unwrap();
+        let rest = service.tick().await.unwrap();
         assert!(600 < queued + rest, "{queued} and {rest}");
     }
 }

@@ -1,14 +1,12 @@
-//! Fairness: limits how many delivery environments one user, or one host that users named,
-//! occupies.
+//! Permits: limit how many environments one user, or one host that users named, occupies.
 //!
 //! The number of environments is limited, and the slowest call of an environment occupies it. While
 //! an environment makes calls for a user, it holds a permit of that user in the store, and there
-//! are fewer permits than environments. Acquiring and releasing a permit are two writes. So only
-//! deliveries that come in a burst acquire one first; a single delivery starts without one and
-//! acquires it when its call turns out to be slow. A delivery that gets no permit is rescheduled,
-//! and no attempt is counted.
+//! are fewer permits than environments. Permits are in the store and not in a process, because each
+//! environment is a process of its own.
 //!
-//! Permits are in the store and not in a process, because each environment is a process of its own.
+//! `publishing`, `webhook_delivery` and `api` decide which calls need permits, how many there are,
+//! and what follows if none is free.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -23,8 +21,6 @@ use domain::delivery::LEASE_DURATION;
 use domain::random::Random;
 use storage::{InFlightCalls, LimitSubject, StorageError, Store};
 
-use crate::Publishing;
-
 /// A call that takes longer is slow: its permit is not expected to be released soon.
 const SLOW: TimeDelta = TimeDelta::seconds(1);
 
@@ -32,47 +28,9 @@ const SLOW: TimeDelta = TimeDelta::seconds(1);
 /// save two writes.
 const RECORDED_AFTER: Duration = Duration::from_secs(3);
 
-/// How long a delivery waits for a permit that faster calls will release. Others may wait for the
-/// same one.
+/// How long a call waits for a permit that faster calls will release. Others may wait for the same
+/// one.
 const PERMIT_WAIT: TimeDelta = TimeDelta::seconds(3);
-
-/// A call to a host that takes longer counts as a slow call of the host. Adapter timeouts are
-/// longer, or a little shorter for calls whose result can wait.
-const SLOW_CALL: TimeDelta = TimeDelta::seconds(10);
-
-/// After this many slow calls in a row, only one environment calls the host at a time, for at most
-/// `SLOW_HOST_TIMEOUT`. That ends when the host responds in time or was not called for
-/// [`SLOW_HOST_WINDOW`].
-const SLOW_CALLS: u32 = 3;
-const SLOW_HOST_TIMEOUT: Duration = Duration::from_secs(10);
-const SLOW_HOST_WINDOW: TimeDelta = TimeDelta::minutes(5);
-
-/// Number of environments of a deployment, and the share of them that one user or host may occupy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ConcurrencyLimits {
-    /// How many batches of deliveries run at the same time.
-    pub environments: u32,
-}
-
-impl Default for ConcurrencyLimits {
-    /// Like `DeliveryConcurrency` in `template.yaml`.
-    fn default() -> Self {
-        Self { environments: 20 }
-    }
-}
-
-impl ConcurrencyLimits {
-    /// How many environments may hold a permit of one subject: a quarter.
-    pub fn permits(self) -> usize {
-        usize::try_from(self.environments / 4).unwrap_or(usize::MAX).max(1)
-    }
-
-    /// How many deliveries of one user and second may start without a permit. Until they are known
-    /// to be slow, as many more may start in each further second.
-    pub fn unchecked(self) -> u32 {
-        (self.environments / 20).max(1)
-    }
-}
 
 /// The permits that this process holds.
 #[derive(Clone, Debug)]
@@ -114,12 +72,13 @@ impl HeldPermits {
         StoredPermit { process: self.clone(), subject: subject.clone(), held, is_counted: false }
     }
 
-    /// Acquires a permit, or shares the one of this process.
+    /// Acquires a permit that expires after `lease`, or shares the one of this process.
     async fn acquire(
         &self,
         store: &Store,
         subject: &LimitSubject,
         in_flight: &InFlightCalls,
+        lease: TimeDelta,
         now: DateTime<Utc>,
     ) -> Result<Option<StoredPermit>, StorageError> {
         let mut permit = self.subject_permit(subject);
@@ -127,13 +86,16 @@ impl HeldPermits {
         let mut reacquire_at = held.until.lock().await;
         let is_held = 0 < held.calls.load(Ordering::SeqCst) && now < *reacquire_at;
         if !is_held
-            && !store.acquire_permit(subject, in_flight, &self.environment, now, self.random.u64()).await?.is_applied()
+            && !store
+                .acquire_permit(subject, in_flight, &self.environment, lease, now, self.random.u64())
+                .await?
+                .is_applied()
         {
             return Ok(None);
         }
         if !is_held {
             // A call that shares the permit from now on ends before the permit expires.
-            *reacquire_at = now + LEASE_DURATION / 4;
+            *reacquire_at = now + lease / 4;
         }
         permit.count();
         Ok(Some(permit))
@@ -202,17 +164,10 @@ pub struct Permit {
     stored: Option<StoredPermit>,
 }
 
-/// The right to call a host. Hosts in the code or in the settings need no permit; hosts that users
-/// name do.
-#[derive(Debug, Default)]
-pub(crate) struct HostPermit(Option<LimitedHost>);
-
-#[derive(Debug)]
-struct LimitedHost {
-    permit: Permit,
-    /// The timeout of the call, if the host had too many slow calls.
-    within: Option<Duration>,
-    has_slow_calls: bool,
+impl Permit {
+    pub fn subject(&self) -> &LimitSubject {
+        &self.subject
+    }
 }
 
 /// Limits how many environments of a function call for one subject at the same time.
@@ -225,8 +180,9 @@ pub struct ConcurrencyLimiter<'a> {
 }
 
 impl ConcurrencyLimiter<'_> {
-    /// A permit, or `None` if `most` environments already hold one. Without `needs_permit`, it is
-    /// stored only when the call turns out to be slow.
+    /// A permit, or `None` if `max_permits` environments already hold one and no fast call releases
+    /// one soon. Without `needs_permit`, the permit is stored only when the call turns out to be
+    /// slow: acquiring and releasing it are two writes.
     pub async fn acquire(
         &self,
         subject: LimitSubject,
@@ -242,8 +198,9 @@ impl ConcurrencyLimiter<'_> {
                 if !needs_permit {
                     return Ok(Some(Permit { subject, stored: None }));
                 }
-                if let Some(stored) = self.held_permits.acquire(self.store, &subject, &in_flight, now).await? {
-                    return Ok(Some(Permit { subject, stored: Some(stored) }));
+                let stored = self.held_permits.acquire(self.store, &subject, &in_flight, LEASE_DURATION, now).await?;
+                if stored.is_some() {
+                    return Ok(Some(Permit { subject, stored }));
                 }
             } else if in_flight.are_older_than(SLOW, now) {
                 return Ok(None);
@@ -252,6 +209,29 @@ impl ConcurrencyLimiter<'_> {
             sleep_until(self.clock, retry_at).await;
             in_flight = self.store.in_flight_calls(&subject).await?;
         }
+    }
+
+    /// A permit that expires after `lease`, or `None` if `max_permits` environments already hold
+    /// one; waits for none. If another caller was faster, tries again, up to `tries` times in all.
+    pub async fn try_acquire(
+        &self,
+        subject: LimitSubject,
+        max_permits: usize,
+        lease: TimeDelta,
+        tries: usize,
+    ) -> Result<Option<Permit>, StorageError> {
+        for _ in 0..tries {
+            let in_flight = self.store.in_flight_calls(&subject).await?;
+            let now = self.clock.now();
+            if max_permits <= in_flight.others(&self.held_permits.environment, now) {
+                return Ok(None);
+            }
+            let stored = self.held_permits.acquire(self.store, &subject, &in_flight, lease, now).await?;
+            if stored.is_some() {
+                return Ok(Some(Permit { subject, stored }));
+            }
+        }
+        Ok(None)
     }
 
     /// A permit for the only call in flight, or `None` if there is another call. Unlike other
@@ -265,8 +245,14 @@ impl ConcurrencyLimiter<'_> {
         if 0 < in_flight.others(&alone.environment, now) {
             return Ok(None);
         }
-        let stored = alone.acquire(self.store, &subject, in_flight, now).await?;
+        let stored = alone.acquire(self.store, &subject, in_flight, LEASE_DURATION, now).await?;
         Ok(stored.map(|stored| Permit { subject, stored: Some(stored) }))
+    }
+
+    /// Whether `max_permits` other environments hold permits, and none will be released soon.
+    pub fn is_exhausted(&self, in_flight: &InFlightCalls, max_permits: usize) -> bool {
+        let now = self.clock.now();
+        max_permits <= in_flight.others(&self.held_permits.environment, now) && in_flight.are_older_than(SLOW, now)
     }
 
     /// Makes a call with a permit, and counts the call once it is slow.
@@ -290,7 +276,7 @@ impl ConcurrencyLimiter<'_> {
         ended
     }
 
-    /// Releases a permit whose call is not made.
+    /// Releases a permit whose call is not made, or has ended.
     pub async fn release(&self, permit: Permit) {
         self.release_stored(permit.stored).await;
     }
@@ -298,72 +284,6 @@ impl ConcurrencyLimiter<'_> {
     async fn release_stored(&self, stored: Option<StoredPermit>) {
         if let Some(stored) = stored {
             log_failure(stored.release(self.store).await);
-        }
-    }
-}
-
-impl Publishing {
-    /// The limiter for deliveries.
-    pub(crate) fn limiter(&self) -> ConcurrencyLimiter<'_> {
-        ConcurrencyLimiter { store: &self.store, clock: &self.clock, held_permits: &self.held_permits }
-    }
-
-    /// Whether no permit will be free soon for deliveries of this user.
-    pub(crate) fn is_over_limit(&self, in_flight: &InFlightCalls) -> bool {
-        let now = self.clock.now();
-        self.concurrency_limits.permits() <= in_flight.others(&self.held_permits.environment, now)
-            && in_flight.are_older_than(SLOW, now)
-    }
-
-    /// A permit to call a host that users named.
-    pub(crate) async fn acquire_host_permit(&self, host: Option<String>) -> Result<Option<HostPermit>, StorageError> {
-        let Some(host) = host else { return Ok(Some(HostPermit::default())) };
-        let subject = LimitSubject::host(&host);
-        let in_flight = self.store.in_flight_calls(&subject).await?;
-        let now = self.clock.now();
-        let is_slow = SLOW_CALLS <= in_flight.slow_calls
-            && in_flight.last_slow_call_at.is_some_and(|it| now < it + SLOW_HOST_WINDOW);
-        let max_permits = if is_slow { 1 } else { self.concurrency_limits.permits() };
-        let has_slow_calls = 0 < in_flight.slow_calls;
-        let permit = self.limiter().acquire(subject, in_flight, max_permits, is_slow).await?;
-        let timeout = is_slow.then_some(SLOW_HOST_TIMEOUT);
-        Ok(permit.map(|permit| HostPermit(Some(LimitedHost { permit, within: timeout, has_slow_calls }))))
-    }
-
-    /// Calls a host with a permit; `None` if the call exceeded its timeout. A call that took too
-    /// long is recorded as slow if `counts` returns true.
-    pub(crate) async fn with_host_permit<T>(
-        &self,
-        host: HostPermit,
-        call: impl Future<Output = T>,
-        is_counted: impl FnOnce(&T) -> bool,
-    ) -> Option<T> {
-        let HostPermit(Some(LimitedHost { permit, within: timeout, has_slow_calls })) = host else {
-            return Some(call.await);
-        };
-        let (subject, began_at) = (permit.subject.clone(), self.clock.now());
-        let timed = async {
-            let ended = match timeout {
-                Some(timeout) => tokio::time::timeout(timeout, call).await.ok(),
-                None => Some(call.await),
-            };
-            (ended, self.clock.now())
-        };
-        let (ended, ended_at) = self.limiter().with_permit(permit, timed).await;
-        if began_at + SLOW_CALL <= ended_at {
-            if ended.as_ref().is_none_or(is_counted) {
-                log_failure(self.store.record_slow_call(&subject, ended_at).await);
-            }
-        } else if has_slow_calls {
-            log_failure(self.store.clear_slow_calls(&subject).await);
-        }
-        ended
-    }
-
-    /// Releases a permit whose call is not made.
-    pub(crate) async fn release_host_permit(&self, host: HostPermit) {
-        if let Some(limited) = host.0 {
-            self.limiter().release(limited.permit).await;
         }
     }
 }

@@ -9,7 +9,7 @@ use futures::FutureExt;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::App;
+use crate::WebhookService;
 use crate::error::WebhooksError;
 
 #[derive(Debug, Deserialize)]
@@ -29,25 +29,25 @@ enum QueueMessage {
 
 /// Handles the messages of a batch concurrently and returns those that failed, so that the queue
 /// redelivers only these.
-pub async fn take(app: &App, event: SqsEvent) -> SqsBatchResponse {
-    let failed = futures::future::join_all(event.records.into_iter().map(|it| handle_message(app, it))).await;
+pub async fn take(service: &WebhookService, event: SqsEvent) -> SqsBatchResponse {
+    let failed = futures::future::join_all(event.records.into_iter().map(|it| handle_message(service, it))).await;
     let mut response = SqsBatchResponse::default();
     response.batch_item_failures = failed.into_iter().flatten().collect();
     response
 }
 
-async fn handle_message(app: &App, record: SqsMessage) -> Option<BatchItemFailure> {
+async fn handle_message(service: &WebhookService, record: SqsMessage) -> Option<BatchItemFailure> {
     let handling = async {
         let body = record.body.unwrap_or_default();
         match serde_json::from_str(&body)? {
-            QueueMessage::Delivery(name) => app.send(&name).await,
+            QueueMessage::Delivery(name) => service.send(&name).await,
             QueueMessage::Event { kind, detail, resources } => match EventKind::parse(&kind) {
                 Some(kind) => {
                     let event = Event { detail_type: kind.as_str(), detail };
                     if resources.iter().any(|it| it == IN_OUTBOX) {
-                        app.fan_out_from_outbox(&event).await
+                        service.fan_out_from_outbox(&event).await
                     } else {
-                        app.fan_out(&event).await
+                        service.fan_out(&event).await
                     }
                 }
                 // An event type of another version of the service, to which no endpoint subscribes.
@@ -71,14 +71,13 @@ async fn handle_message(app: &App, record: SqsMessage) -> Option<BatchItemFailur
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
-    use domain::id::WebhookId;
     use serde_json::json;
 
     use super::*;
-    use crate::testing::Harness;
+    use crate::testing::WebhookHarness;
 
-    async fn in_outbox(harness: &Harness) -> usize {
-        let (store, at) = (&harness.app.api.store, harness.clock.now() + TimeDelta::hours(1));
+    async fn in_outbox(harness: &WebhookHarness) -> usize {
+        let (store, at) = (&harness.service.store, harness.clock.now() + TimeDelta::hours(1));
         let mut found = 0;
         for shard in 0..store.due_shards() {
             found += store.due_outbox_events(shard, at, 10).await.unwrap().len();
@@ -86,20 +85,20 @@ mod tests {
         found
     }
 
-    async fn arrive(harness: &Harness, event: &Event, resources: &[&str]) {
+    async fn arrive(harness: &WebhookHarness, event: &Event, resources: &[&str]) {
         let body = json!({ "detail-type": event.detail_type, "detail": event.detail, "resources": resources });
         let mut message = SqsMessage::default();
         message.body = Some(body.to_string());
         let mut batch = SqsEvent::default();
         batch.records.push(message);
-        assert!(take(&harness.app, batch).await.batch_item_failures.is_empty());
+        assert!(take(&harness.service, batch).await.batch_item_failures.is_empty());
     }
 
     #[tokio::test]
     async fn event_leaves_the_outbox_when_it_arrives_from_there() {
-        let harness = Harness::new().await;
-        let webhook = harness.webhook().await;
-        let (store, id) = (&harness.app.api.store, WebhookId::new(webhook["id"].as_u64().unwrap()).unwrap());
+        let harness = WebhookHarness::new().await;
+        let id = harness.enabled_endpoint().await.0.webhook_id;
+        let store = &harness.service.store;
         let record = store.webhook(harness.user.user_id, id).await.unwrap().unwrap();
         let event = harness.event(1);
         store.replace_webhook(&record.endpoint, &record, Some(&event)).await.unwrap();
@@ -110,6 +109,6 @@ mod tests {
         arrive(&harness, &event, &[IN_OUTBOX]).await;
         arrive(&harness, &event, &[IN_OUTBOX]).await;
         assert_eq!(in_outbox(&harness).await, 0);
-        assert_eq!(harness.deliveries(&webhook).await.len(), 1);
+        assert_eq!(harness.deliveries(id).await.len(), 1);
     }
 }

@@ -1,13 +1,13 @@
 //! Permits for calls to hosts that users name, while the request waits for them.
 //!
 //! A slow host occupies the environment in which the request runs, and the number of environments
-//! is limited. So each user and each host has a number of permits. They are in the store, because
-//! on Lambda each process handles one request and sees no other. A permit costs a read and a write
+//! is limited. So each user and each host has a number of permits. A permit costs a read and a write
 //! for the user and as many for the host, and a write each to release it. A request that is denied
 //! because of its user costs one read.
 
 use chrono::TimeDelta;
 use domain::id::UserId;
+use permits::{ConcurrencyLimiter, HeldPermits};
 use storage::{LimitSubject, StorageError};
 
 use crate::Api;
@@ -51,51 +51,28 @@ impl Api {
     ) -> Result<T, PermitError> {
         let Some(host) = host else { return Ok(calls.await) };
         let host: String = host.trim_end_matches('.').to_ascii_lowercase().chars().take(MAX_HOST).collect();
-        let (user_subject, host_subject) =
-            (LimitSubject::requests_of_user(user), LimitSubject::requests_to_host(&host));
-        let holder = format!("{:016x}", self.random.u64());
-        // Boxed, because futures of the SDK are large. The permit of the user comes first: a flood
-        // of one user must not take the permits of the host.
-        if !Box::pin(self.take_permit(&user_subject, &holder, self.limits.calls_per_user)).await? {
-            return Err(PermitError::Busy);
-        }
-        match Box::pin(self.take_permit(&host_subject, &holder, self.limits.calls_per_host)).await {
-            Ok(true) => {}
-            not_taken => {
-                Box::pin(self.release_permit(&user_subject, &holder)).await;
-                return Err(not_taken.map_or_else(PermitError::from, |_| PermitError::Busy));
+        // Permits are not shared with other requests of this process.
+        let held_permits = HeldPermits::new(self.random.clone());
+        let limiter = ConcurrencyLimiter { store: &self.store, clock: &self.clock, held_permits: &held_permits };
+        let acquire = async |subject, max: u32| {
+            let max_permits = usize::try_from(max).unwrap_or(usize::MAX);
+            // Boxed, because futures of the SDK are large.
+            let acquired = Box::pin(limiter.try_acquire(subject, max_permits, LEASE, TRIES)).await?;
+            acquired.ok_or(PermitError::Busy)
+        };
+        // The permit of the user comes first: a flood of one user must not take the permits of the
+        // host.
+        let user_permit = acquire(LimitSubject::requests_of_user(user), self.limits.calls_per_user).await?;
+        let host_permit = match acquire(LimitSubject::requests_to_host(&host), self.limits.calls_per_host).await {
+            Ok(permit) => permit,
+            Err(error) => {
+                Box::pin(limiter.release(user_permit)).await;
+                return Err(error);
             }
-        }
+        };
         let output = calls.await;
-        let (user, host) = (self.release_permit(&user_subject, &holder), self.release_permit(&host_subject, &holder));
-        futures::join!(Box::pin(user), Box::pin(host));
+        futures::join!(Box::pin(limiter.release(user_permit)), Box::pin(limiter.release(host_permit)));
         Ok(output)
-    }
-
-    async fn take_permit(&self, subject: &LimitSubject, holder: &str, max: u32) -> Result<bool, StorageError> {
-        let max = usize::try_from(max).unwrap_or(usize::MAX);
-        for _ in 0..TRIES {
-            let in_flight = self.store.in_flight_calls(subject).await?;
-            let now = self.clock.now();
-            if max <= in_flight.others(holder, now) {
-                return Ok(false);
-            }
-            if self
-                .store
-                .acquire_permit_for(LEASE, subject, &in_flight, holder, now, self.random.u64())
-                .await?
-                .is_applied()
-            {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    async fn release_permit(&self, subject: &LimitSubject, holder: &str) {
-        if let Err(error) = self.store.release_permit(subject, holder).await {
-            tracing::warn!(%error, "permit could not be released and ends with its lease");
-        }
     }
 }
 

@@ -1,14 +1,14 @@
-//! Permits for webhook calls: how many environments of this function one user, or one host, may
-//! hold at the same time.
+//! Permits for webhook calls: how many environments of the function webhooks one user, or one host,
+//! may hold at the same time.
 //!
 //! An environment is held by its slowest call. A call that gets no permit is postponed, and no
 //! attempt is counted.
 
 use domain::webhook::{EndpointResponse, WebhookEndpoint};
-use publishing::{ConcurrencyLimiter, Permit};
+use permits::{ConcurrencyLimiter, Permit};
 use storage::{InFlightCalls, LimitSubject, StorageError};
 
-use crate::App;
+use crate::WebhookService;
 
 /// Environments that may call endpoints of one user at the same time, of the 10 that
 /// `ScalingConfig` of `WebhooksFunction` in `template.yaml` permits. Each makes up to 10 calls
@@ -30,7 +30,7 @@ pub(crate) struct Permits {
     has_slow_calls: bool,
 }
 
-impl App {
+impl WebhookService {
     /// Acquires the permits for a call to an endpoint; `None` if too many calls are in flight.
     pub(crate) async fn permits(
         &self,
@@ -79,9 +79,9 @@ impl App {
         let limiter = self.limiter();
         let response = limiter.with_permit(user_permit, limiter.with_permit(host, call)).await;
         let recorded = if response.is_time_out() {
-            self.api.store.record_slow_call(&endpoint_subject(endpoint), self.api.clock.now()).await
+            self.store.record_slow_call(&endpoint_subject(endpoint), self.clock.now()).await
         } else if has_slow_calls {
-            self.api.store.clear_slow_calls(&endpoint_subject(endpoint)).await
+            self.store.clear_slow_calls(&endpoint_subject(endpoint)).await
         } else {
             Ok(())
         };
@@ -100,7 +100,7 @@ impl App {
 
     async fn host_permit(&self, endpoint: &WebhookEndpoint) -> Result<Option<Permit>, StorageError> {
         let host = LimitSubject::host_endpoints(endpoint.url.url().host_str().unwrap_or_default());
-        let in_flight = self.api.store.in_flight_calls(&host).await?;
+        let in_flight = self.store.in_flight_calls(&host).await?;
         self.limiter().acquire(host, in_flight, ENVIRONMENTS_PER_HOST, true).await
     }
 
@@ -111,7 +111,7 @@ impl App {
     }
 
     fn limiter(&self) -> ConcurrencyLimiter<'_> {
-        ConcurrencyLimiter { store: &self.api.store, clock: &self.api.clock, held_permits: &self.held_permits }
+        ConcurrencyLimiter { store: &self.store, clock: &self.clock, held_permits: &self.held_permits }
     }
 }
 

@@ -9,16 +9,15 @@ use domain::clock::Clock;
 use domain::id::UserId;
 use domain::random::Random;
 use domain::testing::a_user;
-use domain::webhook::{EndpointUrl, WebhookDeliveryId};
-use publishing::HeldPermits;
-use serde_json::json;
+use domain::webhook::{EndpointUrl, WebhookDeliveryId, WebhookDeliveryStatus};
+use permits::HeldPermits;
 use storage::EndpointRecord;
 use storage::testing::join;
 use tokio::sync::Semaphore;
 
 use super::*;
 use crate::endpoint_client::{EndpointClient, Request};
-use crate::testing::Harness;
+use crate::testing::WebhookHarness;
 
 /// Messages of one batch, and environments: `WebhooksFunction` in `template.yaml`.
 const BATCH: usize = 10;
@@ -35,7 +34,7 @@ struct FakeEndpoints {
 }
 
 impl FakeEndpoints {
-    fn new(harness: &Harness, slow_response: EndpointResponse) -> Arc<Self> {
+    fn new(harness: &WebhookHarness, slow_response: EndpointResponse) -> Arc<Self> {
         let (held, most_held) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let (clock, arrived) = (harness.clock.clone(), Mutex::default());
         Arc::new(Self { clock, gate: Semaphore::new(0), held, most_held, slow_response, arrived })
@@ -61,15 +60,16 @@ impl EndpointClient for FakeEndpoints {
     }
 }
 
-async fn endpoint(app: &App, user: UserId, url: &str) -> WebhookEndpoint {
-    let (record, _) = app.add(user, EndpointUrl::parse(url).unwrap(), Vec::new(), None).await.unwrap().unwrap();
+async fn endpoint(service: &WebhookService, user: UserId, url: &str) -> WebhookEndpoint {
+    let url = EndpointUrl::parse(url).unwrap();
+    let (record, _) = service.create_endpoint(user, url, Vec::new(), None).await.unwrap().unwrap();
     let enabled = WebhookEndpoint { is_verified: true, ..record.endpoint.clone() };
     let after = EndpointRecord { endpoint: enabled.clone(), ..record.clone() };
-    app.api.store.replace_webhook(&record.endpoint, &after, None).await.unwrap();
+    service.store.replace_webhook(&record.endpoint, &after, None).await.unwrap();
     enabled
 }
 
-fn take_queued(harness: &Harness) -> VecDeque<WebhookDeliveryId> {
+fn take_queued(harness: &WebhookHarness) -> VecDeque<WebhookDeliveryId> {
     harness.sent.hints.lock().unwrap().drain(..).map(|it| it.name).collect()
 }
 
@@ -85,27 +85,28 @@ async fn wait_until(description: &str, is_met: impl Fn() -> bool) {
 /// The queue has all 320 before the other user's message, and no call to a slow endpoint ends.
 #[tokio::test]
 async fn slow_endpoints_of_one_user_delay_another_user_at_most_5_seconds() {
-    let harness = Harness::new().await;
+    let harness = WebhookHarness::new().await;
     let endpoints = FakeEndpoints::new(&harness, EndpointResponse::none("no response within 15 s", 15_000));
-    let app = App { calls: endpoints.clone(), ..harness.app.clone() };
+    let service = WebhookService { client: endpoints.clone(), ..harness.service.clone() };
     for number in 0..10 {
-        endpoint(&app, harness.user.user_id, &format!("https://hooks.example/slow/{number}")).await;
+        endpoint(&service, harness.user.user_id, &format!("https://hooks.example/slow/{number}")).await;
     }
     let other = a_user();
-    join(&app.api.store, &other).await;
-    endpoint(&app, other.user_id, "https://hooks.example/fast").await;
+    join(&service.store, &other).await;
+    endpoint(&service, other.user_id, "https://hooks.example/fast").await;
     for number in 0..32 {
-        app.fan_out(&harness.event(number)).await.unwrap();
+        service.fan_out(&harness.event(number)).await.unwrap();
     }
     let mut event = harness.event(99);
     event.detail["user_id"] = other.user_id.to_string().into();
-    app.fan_out(&event).await.unwrap();
+    service.fan_out(&event).await.unwrap();
     let queue = Arc::new(Mutex::new(take_queued(&harness)));
     assert_eq!(queue.lock().unwrap().len(), 321);
 
     let began = harness.clock.now();
     for _ in 0..ENVIRONMENTS {
-        let (app, queue) = (App { held_permits: HeldPermits::new(Random::Os), ..app.clone() }, queue.clone());
+        let held_permits = HeldPermits::new(Random::Os);
+        let (service, queue) = (WebhookService { held_permits, ..service.clone() }, queue.clone());
         tokio::spawn(async move {
             loop {
                 let batch: Vec<_> = {
@@ -117,7 +118,7 @@ async fn slow_endpoints_of_one_user_delay_another_user_at_most_5_seconds() {
                     return;
                 }
                 // An environment takes its next batch when all of this one have ended.
-                futures::future::join_all(batch.iter().map(|it| app.send(it))).await;
+                futures::future::join_all(batch.iter().map(|it| service.send(it))).await;
             }
         });
     }
@@ -131,33 +132,33 @@ async fn slow_endpoints_of_one_user_delay_another_user_at_most_5_seconds() {
 
 #[tokio::test]
 async fn endpoint_with_five_timeouts_gets_one_call_at_a_time() {
-    let harness = Harness::new().await;
+    let harness = WebhookHarness::new().await;
     let times_out = FakeEndpoints::new(&harness, EndpointResponse::none("no response within 15 s", 15_000));
     times_out.gate.add_permits(5);
-    let app = App { calls: times_out.clone(), ..harness.app.clone() };
-    let slow = endpoint(&app, harness.user.user_id, "https://hooks.example/slow").await;
-    let slow_calls = async || harness.app.api.store.in_flight_calls(&endpoint_subject(&slow)).await.unwrap().slow_calls;
+    let service = WebhookService { client: times_out.clone(), ..harness.service.clone() };
+    let slow = endpoint(&service, harness.user.user_id, "https://hooks.example/slow").await;
+    let slow_calls = async || harness.service.store.in_flight_calls(&endpoint_subject(&slow)).await.unwrap().slow_calls;
     for number in 0..5 {
-        app.fan_out(&harness.event(number)).await.unwrap();
+        service.fan_out(&harness.event(number)).await.unwrap();
     }
     let first = take_queued(&harness);
-    futures::future::join_all(first.iter().map(|it| app.send(it))).await;
+    futures::future::join_all(first.iter().map(|it| service.send(it))).await;
     assert_eq!(slow_calls().await, 5);
 
     let responses =
         FakeEndpoints::new(&harness, EndpointResponse { status: Some(200), ..EndpointResponse::none("", 9_000) });
-    let app = App { calls: responses.clone(), ..harness.app.clone() };
+    let service = WebhookService { client: responses.clone(), ..harness.service.clone() };
     take_queued(&harness);
     for number in 5..8 {
-        app.fan_out(&harness.event(number)).await.unwrap();
+        service.fan_out(&harness.event(number)).await.unwrap();
     }
     let next = take_queued(&harness);
     let sends: Vec<_> = next
         .iter()
         .cloned()
         .map(|it| {
-            let app = app.clone();
-            tokio::spawn(async move { app.send(&it).await.unwrap() })
+            let service = service.clone();
+            tokio::spawn(async move { service.send(&it).await.unwrap() })
         })
         .collect();
     wait_until("two are postponed", || harness.sent.hints.lock().unwrap().len() == 2).await;
@@ -172,38 +173,36 @@ async fn endpoint_with_five_timeouts_gets_one_call_at_a_time() {
     harness.clock.advance(TimeDelta::minutes(1));
     let postponed = take_queued(&harness);
     for name in &postponed {
-        let delivery = app.api.store.webhook_delivery_and_endpoint(name).await.unwrap().0.unwrap();
+        let delivery = service.store.webhook_delivery_and_endpoint(name).await.unwrap().0.unwrap();
         assert_eq!((delivery.tries, delivery.postponed), (0, 1));
     }
     responses.gate.add_permits(2);
-    futures::future::join_all(postponed.iter().map(|it| app.send(it))).await;
-    let ended = app.api.store.webhook_delivery_and_endpoint(&postponed[0]).await.unwrap().0.unwrap();
-    assert_eq!(json!(ended.state), json!("delivered"));
+    futures::future::join_all(postponed.iter().map(|it| service.send(it))).await;
+    let ended = service.store.webhook_delivery_and_endpoint(&postponed[0]).await.unwrap().0.unwrap();
+    assert_eq!(ended.state, WebhookDeliveryStatus::Delivered);
 }
 
 #[tokio::test]
 async fn permits_are_released_after_the_call_or_without_one() {
-    let harness = Harness::new().await;
-    let webhook = harness.webhook().await;
+    let harness = WebhookHarness::new().await;
+    let (endpoint, _) = harness.enabled_endpoint().await;
     let user = harness.user.user_id;
     let in_flight = async || {
         let (of_user, host) = (LimitSubject::user_endpoints(user), LimitSubject::host_endpoints("127.0.0.1"));
         let open = futures::try_join!(
-            harness.app.api.store.in_flight_calls(&of_user),
-            harness.app.api.store.in_flight_calls(&host),
+            harness.service.store.in_flight_calls(&of_user),
+            harness.service.store.in_flight_calls(&host),
         );
         let (user, host) = open.unwrap();
         let now = harness.clock.now();
         user.others("another", now) + host.others("another", now)
     };
-    harness.app.fan_out(&harness.event(1)).await.unwrap();
+    harness.service.fan_out(&harness.event(1)).await.unwrap();
     harness.work().await;
     assert_eq!((harness.got().len(), in_flight().await), (1, 0));
 
-    let record = harness.app.api.store.webhooks(user).await.unwrap().remove(0);
-    assert_eq!(json!(record.endpoint.webhook_id), webhook["id"]);
-    let permits = harness.app.permits(&record.endpoint, InFlightCalls::default(), &InFlightCalls::default()).await;
+    let permits = harness.service.permits(&endpoint, InFlightCalls::default(), &InFlightCalls::default()).await;
     assert_eq!(in_flight().await, 2);
-    harness.app.release_permits(permits.unwrap().unwrap()).await;
+    harness.service.release_permits(permits.unwrap().unwrap()).await;
     assert_eq!(in_flight().await, 0);
 }

@@ -4,13 +4,13 @@ use cloud::events::publish_event;
 use domain::webhook::{EndpointResponse, EventKind};
 use storage::{EndpointRecord, WriteOutcome};
 
-use crate::App;
+use crate::WebhookService;
 use crate::error::WebhooksError;
 
 /// Attempts to store the outcome while concurrent writers change the endpoint.
 const TRIES: usize = 5;
 
-impl App {
+impl WebhookService {
     /// Records the endpoint's response. If the response disables the endpoint, a
     /// `webhook.disabled` event is stored in the same write and put on the bus.
     pub(crate) async fn record_response(
@@ -20,12 +20,12 @@ impl App {
         response: &EndpointResponse,
         is_last: bool,
     ) -> Result<(), WebhooksError> {
-        let store = &self.api.store;
+        let store = &self.store;
         let url = loaded.endpoint.url.clone();
         let mut record = loaded;
         for _ in 0..TRIES {
             let before = record.endpoint.clone();
-            let Some(after) = before.record_response(kind, response, is_last, self.api.clock.now()) else {
+            let Some(after) = before.record_response(kind, response, is_last, self.clock.now()) else {
                 return Ok(());
             };
             let event = after.disabled_event().filter(|_| !before.is_disabled());

@@ -24,7 +24,7 @@ impl SigningKeys {
         Self { store, sealer, found: Arc::default() }
     }
 
-    pub(crate) async fn key(&self) -> Result<&SigningKey, WebhooksError> {
+    pub async fn key(&self) -> Result<&SigningKey, WebhooksError> {
         self.found.get_or_try_init(|| self.find_or_create()).await
     }
 

@@ -4,12 +4,12 @@ use chrono::{DateTime, Utc};
 use domain::webhook::{WebhookEndpoint, WebhookSecret};
 use storage::{EndpointRecord, webhook_context};
 
-use crate::App;
+use crate::WebhookService;
 use crate::error::WebhooksError;
 
-impl App {
+impl WebhookService {
     /// Encrypts a secret, bound to this endpoint.
-    pub(crate) async fn seal(
+    pub async fn seal_secret(
         &self,
         endpoint: &WebhookEndpoint,
         secret: &WebhookSecret,

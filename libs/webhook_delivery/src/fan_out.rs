@@ -8,13 +8,13 @@ use domain::webhook::{
 };
 use serde_json::Value;
 
-use crate::App;
+use crate::WebhookService;
 use crate::error::WebhooksError;
 
 /// The most deliveries of an endpoint that one event gives up. One event adds one.
 const SURPLUS_AT_ONCE: u32 = 25;
 
-impl App {
+impl WebhookService {
     /// Creates a delivery of the event for each endpoint of its user. An event that the bus
     /// repeats creates none.
     pub async fn fan_out(&self, event: &Event) -> Result<(), WebhooksError> {
@@ -26,7 +26,7 @@ impl App {
     /// the outbox: it is on the bus, because it arrived from there.
     pub async fn fan_out_from_outbox(&self, event: &Event) -> Result<(), WebhooksError> {
         self.fan_out(event).await?;
-        Ok(self.api.store.remove_from_outbox(event).await?)
+        Ok(self.store.remove_from_outbox(event).await?)
     }
 
     async fn fan_out_detail(&self, kind: EventKind, detail: &Value) -> Result<(), WebhooksError> {
@@ -36,10 +36,10 @@ impl App {
             log_incomplete();
             return Ok(());
         };
-        let now = self.api.clock.now();
-        let endpoints = self.api.store.webhooks(user).await?;
+        let now = self.clock.now();
+        let endpoints = self.store.webhooks(user).await?;
         // The user is read only if there is something to send: most users have no endpoint.
-        if endpoints.is_empty() || self.api.store.user(user).await?.is_none_or(|it| it.disabled) {
+        if endpoints.is_empty() || self.store.user(user).await?.is_none_or(|it| it.disabled) {
             return Ok(());
         }
         let mut messages = Vec::new();
@@ -51,7 +51,7 @@ impl App {
             let delivery = WebhookDelivery::new(user, endpoint.webhook_id, message, now);
             // An existing delivery was sent or will be. A second hint is harmless, and the
             // first may not have reached the queue.
-            self.api.store.add_webhook_delivery(&delivery).await?;
+            self.store.add_webhook_delivery(&delivery).await?;
             messages.push(WebhookDeliveryMessage { name: delivery.name(), at: now });
         }
         self.queue.send(&messages).await?;
@@ -67,10 +67,10 @@ impl App {
     /// Gives up the oldest waiting deliveries of an endpoint beyond [`MAX_WAITING`]. The user can
     /// redeliver them.
     async fn give_up_surplus(&self, newest: &WebhookDeliveryId) -> Result<(), WebhooksError> {
-        let (store, user, webhook) = (&self.api.store, newest.user_id, newest.webhook_id);
+        let (store, user, webhook) = (&self.store, newest.user_id, newest.webhook_id);
         for name in store.surplus_webhook_deliveries(user, webhook, MAX_WAITING, SURPLUS_AT_ONCE).await? {
             let (delivery, _) = store.webhook_delivery_and_endpoint(&name).await?;
-            let now = self.api.clock.now();
+            let now = self.clock.now();
             if let Some(delivery) =
                 delivery.filter(|it| it.state == WebhookDeliveryStatus::Waiting && !it.is_leased(now))
             {
@@ -84,45 +84,43 @@ impl App {
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
-    use domain::id::WebhookId;
     use futures::{StreamExt, TryStreamExt};
 
     use super::*;
-    use crate::testing::Harness;
+    use crate::testing::WebhookHarness;
 
     #[tokio::test]
     async fn endpoints_of_disabled_user_receive_nothing() {
-        let harness = Harness::new().await;
-        harness.webhook().await;
-        let set = async |disabled| harness.app.api.store.set_disabled(harness.user.user_id, disabled).await.unwrap();
+        let harness = WebhookHarness::new().await;
+        harness.enabled_endpoint().await;
+        let set = async |disabled| harness.service.store.set_disabled(harness.user.user_id, disabled).await.unwrap();
 
         set(true).await;
-        harness.app.fan_out(&harness.event(1)).await.unwrap();
+        harness.service.fan_out(&harness.event(1)).await.unwrap();
         harness.work().await;
         assert!(harness.got().is_empty());
 
         set(false).await;
-        harness.app.fan_out(&harness.event(2)).await.unwrap();
+        harness.service.fan_out(&harness.event(2)).await.unwrap();
         harness.work().await;
         assert_eq!(harness.got().len(), 1);
 
         // Nor do they receive what was waiting when the user was disabled.
-        harness.app.fan_out(&harness.event(3)).await.unwrap();
+        harness.service.fan_out(&harness.event(3)).await.unwrap();
         set(true).await;
         harness.work().await;
         set(false).await;
         harness.clock.advance(TimeDelta::minutes(2));
-        harness.app.tick().await.unwrap();
+        harness.service.tick().await.unwrap();
         harness.work().await;
         assert!(harness.got().is_empty());
     }
 
     #[tokio::test]
-    async fn oldest_beyond_1000_waiting_are_given_up_and_can_be_redelivered() {
-        let harness = Harness::new().await;
-        let webhook = harness.webhook().await;
-        let (store, user) = (&harness.app.api.store, harness.user.user_id);
-        let id = WebhookId::new(webhook["id"].as_u64().unwrap()).unwrap();
+    async fn oldest_beyond_1000_waiting_are_given_up() {
+        let harness = WebhookHarness::new().await;
+        let id = harness.enabled_endpoint().await.0.webhook_id;
+        let (store, user) = (&harness.service.store, harness.user.user_id);
         let long_ago = harness.clock.now() - TimeDelta::hours(1);
         let delivery = |number: u32| {
             let message =
@@ -133,7 +131,7 @@ mod tests {
         let adding: Vec<_> = deliveries.iter().map(|it| store.add_webhook_delivery(it)).collect();
         futures::stream::iter(adding).buffer_unordered(32).try_collect::<Vec<_>>().await.unwrap();
 
-        harness.app.fan_out(&harness.event(5_000)).await.unwrap();
+        harness.service.fan_out(&harness.event(5_000)).await.unwrap();
 
         assert!(store.surplus_webhook_deliveries(user, id, MAX_WAITING, 9).await.unwrap().is_empty());
         let state = async |number: usize| {
@@ -142,8 +140,5 @@ mod tests {
         };
         let states = [state(0).await, state(1).await, state(2).await, state(3).await];
         assert_eq!(states, ["failed", "failed", "failed", "waiting"]);
-        let again = format!("/webhooks/{id}/deliveries/{}/redeliver", deliveries[0].message.id);
-        assert_eq!(harness.call("POST", &again, None).await.0, 202);
-        assert_eq!(state(0).await, "waiting");
     }
 }

@@ -1,0 +1,97 @@
+//! Permits to call hosts that users named. A host with repeated slow calls gets one call at a time.
+
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use permits::Permit;
+use storage::{LimitSubject, StorageError};
+
+use crate::Publishing;
+
+/// A call to a host that takes longer counts as a slow call of the host. Adapter timeouts are
+/// longer, or a little shorter for calls whose result can wait.
+const SLOW_CALL: TimeDelta = TimeDelta::seconds(10);
+
+/// After this many slow calls in a row, only one environment calls the host at a time, for at most
+/// `SLOW_HOST_TIMEOUT`. That ends when the host responds in time or was not called for
+/// [`SLOW_HOST_WINDOW`].
+const SLOW_CALLS: u32 = 3;
+const SLOW_HOST_TIMEOUT: Duration = Duration::from_secs(10);
+const SLOW_HOST_WINDOW: TimeDelta = TimeDelta::minutes(5);
+
+/// The right to call a host. Hosts in the code or in the settings need no permit; hosts that users
+/// name do.
+#[derive(Debug, Default)]
+pub(crate) struct HostPermit(Option<LimitedHost>);
+
+#[derive(Debug)]
+struct LimitedHost {
+    permit: Permit,
+    /// The timeout of the call, if the host had too many slow calls.
+    within: Option<Duration>,
+    has_slow_calls: bool,
+}
+
+impl Publishing {
+    /// A permit to call a host that users named.
+    pub(crate) async fn acquire_host_permit(&self, host: Option<String>) -> Result<Option<HostPermit>, StorageError> {
+        let Some(host) = host else { return Ok(Some(HostPermit::default())) };
+        let subject = LimitSubject::host(&host);
+        let in_flight = self.store.in_flight_calls(&subject).await?;
+        let now = self.clock.now();
+        let is_slow = SLOW_CALLS <= in_flight.slow_calls
+            && in_flight.last_slow_call_at.is_some_and(|it| now < it + SLOW_HOST_WINDOW);
+        let max_permits = if is_slow { 1 } else { self.concurrency_limits.permits() };
+        let has_slow_calls = 0 < in_flight.slow_calls;
+        let permit = self.limiter().acquire(subject, in_flight, max_permits, is_slow).await?;
+        let timeout = is_slow.then_some(SLOW_HOST_TIMEOUT);
+        Ok(permit.map(|permit| HostPermit(Some(LimitedHost { permit, within: timeout, has_slow_calls }))))
+    }
+
+    /// Calls a host with a permit; `None` if the call exceeded its timeout. A call that took too
+    /// long is recorded as slow if `is_counted` returns true.
+    pub(crate) async fn with_host_permit<T>(
+        &self,
+        host: HostPermit,
+        call: impl Future<Output = T>,
+        is_counted: impl FnOnce(&T) -> bool,
+    ) -> Option<T> {
+        let HostPermit(Some(LimitedHost { permit, within: timeout, has_slow_calls })) = host else {
+            return Some(call.await);
+        };
+        let (subject, began_at) = (permit.subject().clone(), self.clock.now());
+        let timed = async {
+            let ended = match timeout {
+                Some(timeout) => tokio::time::timeout(timeout, call).await.ok(),
+                None => Some(call.await),
+            };
+            (ended, self.clock.now())
+        };
+        let (ended, ended_at) = self.limiter().with_permit(permit, timed).await;
+        let recorded = if began_at + SLOW_CALL <= ended_at {
+            if ended.as_ref().is_none_or(is_counted) {
+                self.store.record_slow_call(&subject, ended_at).await
+            } else {
+                Ok(())
+            }
+        } else if has_slow_calls {
+            self.store.clear_slow_calls(&subject).await
+        } else {
+            Ok(())
+        };
+        if let Err(error) = recorded {
+            tracing::warn!(%error, "slow call of a host not recorded");
+        }
+        ended
+    }
+
+    /// Releases a permit whose call is not made.
+    pub(crate) async fn release_host_permit(&self, host: HostPermit) {
+        if let Some(limited) = host.0 {
+            self.limiter().release(limited.permit).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
