@@ -1,5 +1,6 @@
-//! A bucket for tests, on an in-process S3 server.
+//! A bucket for tests, on an in-process S3 server; and the configuration of clients of fakes.
 
+use aws_config::retry::RetryConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_s3::config::{Credentials, SharedCredentialsProvider};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -11,6 +12,18 @@ use tokio::net::TcpListener;
 
 use crate::bucket::{Bucket, BucketConfig};
 use crate::sdk_http;
+
+/// For SDK clients whose service is at this URL. Nothing is retried.
+pub fn sdk_config(endpoint: &str) -> SdkConfig {
+    SdkConfig::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::new("us-east-1"))
+        .credentials_provider(SharedCredentialsProvider::new(Credentials::new("test", "test", None, None, "test")))
+        .http_client(sdk_http::http_client())
+        .retry_config(RetryConfig::disabled())
+        .endpoint_url(endpoint)
+        .build()
+}
 
 #[derive(Debug)]
 pub struct TestBucket {
@@ -36,14 +49,8 @@ impl TestBucket {
         service.set_auth(SimpleAuth::from_single("test", "test"));
         tokio::spawn(serve(listener, service.build()));
 
-        let sdk = SdkConfig::builder()
-            .behavior_version(BehaviorVersion::latest())
-            .region(Region::new("us-east-1"))
-            .credentials_provider(SharedCredentialsProvider::new(Credentials::new("test", "test", None, None, "test")))
-            .http_client(sdk_http::http_client())
-            .build();
         let config = BucketConfig { name: NAME.to_owned(), endpoint: Some(endpoint.clone()), public_endpoint: None };
-        Self { bucket: Bucket::new(&sdk, &config), folder, endpoint }
+        Self { bucket: Bucket::new(&sdk_config(&endpoint), &config), folder, endpoint }
     }
 
     /// The files of the store: objects, and parts of unfinished uploads.

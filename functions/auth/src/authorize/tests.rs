@@ -309,6 +309,18 @@ async fn unlisted_redirect_uri_is_never_used() {
 }
 
 #[tokio::test]
+async fn state_may_have_1024_bytes() {
+    let service = service().await;
+    let asking = TestClient::new(&service);
+    let session = service.sign_in("one@example.com", "/account").await.session();
+
+    for (bytes, status) in [(1_024, 200), (1_025, 400)] {
+        let page = service.page(&asking.address(&[("state", &"s".repeat(bytes))]), &session).await;
+        assert_eq!(page.status, status, "{bytes}");
+    }
+}
+
+#[tokio::test]
 async fn other_errors_show_a_page_with_a_link_to_the_app() {
     let service = service().await;
     let asking = TestClient::new(&service);

@@ -3,7 +3,6 @@
 use domain::token;
 use secrecy::{ExposeSecret, SecretString};
 
-///
 /// The browser keeps a secret in a cookie, from which state, nonce and PKCE verifier are derived. So
 /// nothing is stored before a user has signed in, and a callback is useless in another browser.
 #[derive(Debug)]
@@ -57,6 +56,15 @@ mod tests {
         assert!(!sent.contains(&attempt.verifier().expose_secret().to_owned()));
         assert!(!sent.contains(&attempt.secret().expose_secret().to_owned()));
         assert_ne!(sent[0], sent[1]);
+    }
+
+    #[test]
+    fn sent_values_are_different_in_each_attempt() {
+        let [one, other] = [Attempt::new(), Attempt::new()];
+        assert_ne!(one.nonce(), other.nonce());
+        assert_ne!(one.nonce(), one.state());
+        assert_ne!(one.challenge(), other.challenge());
+        assert_eq!(one.verifier().expose_secret().len(), 43);
     }
 
     #[test]

@@ -162,8 +162,15 @@ mod tests {
 
     #[test]
     fn claims_need_an_email_and_have_a_name() {
-        assert!(claims(&json!({"email": null})).person().is_err());
-        assert!(claims(&json!({"sub": ""})).person().is_err());
+        for email in [json!(null), json!("one"), json!(format!("{}@example.com", "x".repeat(309)))] {
+            assert!(claims(&json!({ "email": email })).person().is_err(), "{email}");
+        }
+        let longest = format!("{}@example.com", "x".repeat(308));
+        assert_eq!(claims(&json!({ "email": longest })).person().unwrap().email.len(), 320);
+        for subject in [String::new(), "x".repeat(256)] {
+            assert!(claims(&json!({ "sub": subject })).person().is_err(), "{subject}");
+        }
+        assert_eq!(claims(&json!({ "sub": "x".repeat(255) })).person().unwrap().subject.len(), 255);
         assert_eq!(claims(&json!({"name": " "})).person().unwrap().name, "one");
         assert_eq!(claims(&json!({"name": null, "preferred_username": "uno"})).person().unwrap().name, "uno");
         assert!(claims(&json!({"email_verified": "true"})).person().unwrap().email_verified);

@@ -35,8 +35,10 @@ struct Issuer {
 struct Received {
     discoveries: Mutex<usize>,
     exchanges: Mutex<Vec<Exchange>>,
-    /// The response to exchanges; without one, 400.
+    /// The response to exchanges; without one, `refusal`.
     id_token: Mutex<Option<String>>,
+    /// By default 400.
+    refusal: Mutex<Option<StatusCode>>,
 }
 
 /// A request of a token.
@@ -75,11 +77,15 @@ impl Issuer {
 
     /// A client of it that expects [`ISSUER`].
     fn client(&self, secret: Option<&str>) -> Oidc {
+        self.client_with(secret.map(|it| ClientSecret::Given(it.into())))
+    }
+
+    fn client_with(&self, client_secret: Option<ClientSecret>) -> Oidc {
         let config = OidcConfig {
             issuer: ISSUER.to_owned(),
             discovery: Some(format!("{}/", self.url)),
             client_id: "cli:ent".to_owned(),
-            client_secret: secret.map(|it| ClientSecret::Given(it.into())),
+            client_secret,
         };
         Oidc::new(config, "https://social.example")
     }
@@ -110,7 +116,8 @@ async fn exchange(
     let header = headers.get("authorization").map(|it| it.to_str().unwrap().to_owned());
     received.exchanges.lock().unwrap().push(Exchange { header, form });
     let token = received.id_token.lock().unwrap().clone();
-    token.map(|it| Json(json!({ "id_token": it }))).ok_or(StatusCode::BAD_REQUEST)
+    let refusal = received.refusal.lock().unwrap().unwrap_or(StatusCode::BAD_REQUEST);
+    token.map(|it| Json(json!({ "id_token": it }))).ok_or(refusal)
 }
 
 #[test]
@@ -187,6 +194,51 @@ async fn client_authenticates_by_the_issuers_method() {
             "a public client names itself only: {methods:?}"
         );
     }
+}
+
+/// A Secrets Manager that returns another client secret at each read.
+async fn start_secrets_manager() -> String {
+    let reads = Arc::new(Mutex::new(0));
+    let get_value = async move || {
+        let mut reads = reads.lock().unwrap();
+        *reads += 1;
+        let value = json!({ "client_secret": format!("secret{reads}") }).to_string();
+        Json(json!({ "ARN": "arn", "Name": "sign-in", "SecretString": value }))
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let router = Router::new().route("/", post(get_value));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    url
+}
+
+#[tokio::test]
+async fn client_secret_is_read_again_when_the_issuer_refuses_it() {
+    let issuer = Issuer::start(ISSUER, None).await;
+    let aws = cloud::testing::sdk_config(&start_secrets_manager().await);
+    let client = issuer.client_with(Some(ClientSecret::kept(&aws, "sign-in".to_owned())));
+    let sent_secret = async |refusal| {
+        *issuer.received.refusal.lock().unwrap() = Some(refusal);
+        assert!(client.person("the code", &Attempt::new(), noon()).await.is_err());
+        let header = issuer.received.exchanges.lock().unwrap().pop().unwrap().header.unwrap();
+        let decoded = STANDARD.decode(header.strip_prefix("Basic ").unwrap()).unwrap();
+        String::from_utf8(decoded).unwrap()
+    };
+
+    for (refusal, secret) in [
+        (StatusCode::BAD_REQUEST, "secret1"),
+        (StatusCode::UNAUTHORIZED, "secret1"),
+        (StatusCode::BAD_REQUEST, "secret2"),
+        (StatusCode::BAD_REQUEST, "secret2"),
+    ] {
+        assert_eq!(sent_secret(refusal).await, format!("cli%3Aent:{secret}"));
+    }
+}
+
+#[test]
+fn debug_output_has_no_client_secret() {
+    let shown = format!("{:?}", ClientSecret::Given("hush".into()));
+    assert_eq!(shown, "ClientSecret::Given");
 }
 
 #[tokio::test]

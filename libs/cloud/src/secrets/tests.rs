@@ -2,9 +2,6 @@
 
 use std::sync::Mutex as StdMutex;
 
-use aws_config::{BehaviorVersion, Region};
-use aws_sdk_secretsmanager::config::retry::RetryConfig;
-use aws_sdk_secretsmanager::config::{Credentials, SharedCredentialsProvider};
 use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
@@ -15,6 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::testing::sdk_config;
 
 const ID: &str = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:sandbox-x1Y2z3";
 
@@ -64,15 +62,7 @@ impl FakeSecretsManager {
     }
 
     fn secret_at(&self, endpoint: &str) -> Secret<Pin> {
-        let aws = SdkConfig::builder()
-            .behavior_version(BehaviorVersion::latest())
-            .region(Region::new("eu-central-1"))
-            .credentials_provider(SharedCredentialsProvider::new(Credentials::new("test", "test", None, None, "test")))
-            .http_client(crate::sdk_http::http_client())
-            .retry_config(RetryConfig::disabled())
-            .endpoint_url(endpoint)
-            .build();
-        Secret::new(&aws, ID.to_owned(), r#"{"pin": "…"}"#, self.clock.clone())
+        Secret::new(&sdk_config(endpoint), ID.to_owned(), r#"{"pin": "…"}"#, self.clock.clone())
     }
 }
 
