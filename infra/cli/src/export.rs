@@ -15,10 +15,23 @@ use crate::posting::entry_name;
 use crate::posts::status;
 use crate::session::Session;
 
-/// The first six columns are those of an import. By `id` and `status`, an import finds the posts
+/// The first eight columns are those of an import. By `id` and `status`, an import finds the posts
 /// that it skips; the others are for people.
-const COLUMNS: [&str; 11] =
-    ["content", "to", "at", "media", "alt", "options", "id", "status", "created_at", "urls", "errors"];
+const COLUMNS: [&str; 13] = [
+    "content",
+    "to",
+    "at",
+    "media",
+    "alt",
+    "options",
+    "external_id",
+    "labels",
+    "id",
+    "status",
+    "created_at",
+    "urls",
+    "errors",
+];
 
 /// The format from `--format`, else from the file name.
 pub(crate) fn format(option: Option<Format>, file: &Path) -> Option<Format> {
@@ -198,6 +211,8 @@ fn fields(post: &Post) -> Map<String, Value> {
         ("media", json!(post.media.iter().map(|it| &it.url).collect::<Vec<_>>())),
         ("alt", if has_alt { json!(alt) } else { json!([]) }),
         ("options", Value::Object(options)),
+        ("external_id", json!(post.external_id)),
+        ("labels", json!(post.labels)),
         ("id", json!(post.id)),
         ("status", json!(post.status)),
         ("created_at", json!(post.created_at)),
@@ -226,7 +241,32 @@ fn cell(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
+
     use super::*;
+
+    #[test]
+    fn exported_external_id_and_labels_are_in_both_formats() {
+        let post: Post = serde_json::from_value(json!({
+            "id": 7, "revision": 1, "content": "Hello", "status": "draft", "scheduled_at": null,
+            "created_at": "2026-11-21T09:00:00.000Z", "updated_at": "2026-11-21T09:00:00.000Z",
+            "creator": { "id": 1, "name": "Demo User" }, "platforms": [], "media": [],
+            "external_id": "order-4711", "labels": ["spring", "offer"],
+        }))
+        .unwrap();
+        let export = |format| {
+            let mut out = Vec::new();
+            let mut lines = Lines::begin(format, &mut out).unwrap();
+            lines.write(&post).unwrap();
+            lines.end().unwrap();
+            String::from_utf8(out).unwrap()
+        };
+
+        let csv = export(Format::Csv);
+        assert!(csv.lines().nth(1).unwrap().starts_with("Hello,,,,,,order-4711,spring|offer,7,draft,"), "{csv}");
+        let line: Value = serde_json::from_str(&export(Format::Jsonl)).unwrap();
+        assert_eq!([&line["external_id"], &line["labels"]], [&json!("order-4711"), &json!(["spring", "offer"])]);
+    }
 
     #[test]
     fn cell_is_plain_unless_json_is_needed() {

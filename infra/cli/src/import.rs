@@ -185,7 +185,13 @@ impl Importer<'_> {
             Ok(platforms) => platforms,
             Err(failure) => return self.broken(&Broken::new(line.number, "to", &failure), Some(line)),
         };
-        let mut post = NewPost { platforms: Some(platforms), scheduled_at: plan.at, ..NewPost::new(plan.content) };
+        let mut post = NewPost {
+            platforms: Some(platforms),
+            scheduled_at: plan.at,
+            external_id: plan.external_id,
+            labels: (!plan.labels.is_empty()).then_some(plan.labels),
+            ..NewPost::new(plan.content)
+        };
         if self.arguments.dry_run {
             return self.check(line, &post).await;
         }
@@ -351,6 +357,8 @@ fn column(field: &str) -> &'static str {
         ["platforms", _, "media", ..] | ["media", ..] => "media",
         ["platforms", _, "content", ..] | ["content", ..] => "content",
         ["platforms", ..] => "to",
+        ["external_id", ..] => "external_id",
+        ["labels", ..] => "labels",
         _ => "",
     }
 }

@@ -37,7 +37,14 @@ pub(crate) async fn post(session: &Session, arguments: arguments::Post) -> Resul
     let platforms = targets(session, &arguments.to, &options).await?;
     let media = send(&session.client, &files, &arguments.alt, key.as_str()).await?;
     let scheduled_at = at.or((!arguments.draft).then_some(PostTime::Now));
-    let post = NewPost { platforms: Some(platforms), scheduled_at, media: Some(media), ..NewPost::new(content) };
+    let post = NewPost {
+        platforms: Some(platforms),
+        scheduled_at,
+        media: Some(media),
+        external_id: arguments.external_id,
+        labels: (!arguments.labels.is_empty()).then_some(arguments.labels),
+        ..NewPost::new(content)
+    };
     if arguments.dry_run {
         return dry_run(session, &post).await;
     }

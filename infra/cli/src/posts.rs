@@ -44,6 +44,8 @@ pub(crate) fn status(name: Option<&str>) -> Result<Option<PostStatus>, CliError>
 
 async fn list(session: &Session, arguments: ListArguments) -> Result<(), CliError> {
     let query = ListPosts {
+        external_id: arguments.external_id,
+        label: arguments.label,
         per_page: Some(arguments.per_page),
         page: Some(arguments.page),
         sort: Some(arguments.sort),
@@ -96,6 +98,12 @@ async fn attempts(session: &Session, id: u64, which: &ListAttempts) -> Result<()
 fn show(post: &Post) -> Result<(), CliError> {
     let at = post.scheduled_at.map(|it| format!(", for {}", local(it.0))).unwrap_or_default();
     output::line(&format!("Post {}: {}{at}, revision {}", post.id, plain(post.status.as_str()), post.revision))?;
+    if let Some(external_id) = &post.external_id {
+        output::line(&format!("External id: {}", plain(external_id)))?;
+    }
+    if !post.labels.is_empty() {
+        output::line(&format!("Labels: {}", plain(&post.labels.join(", "))))?;
+    }
     output::line(&format!("\n{}\n", plain_lines(&post.content)))?;
     for medium in &post.media {
         let alt_text = medium.alt_text.as_deref().map_or_else(|| "no alt text".to_owned(), plain);
@@ -122,12 +130,24 @@ async fn edit(session: &Session, arguments: Edit) -> Result<(), CliError> {
         (true, false) => None,
         _ => Some(send(&session.client, &files, &arguments.alt, &key).await?),
     };
-    let scheduled = at.map(PostChanges::schedule).unwrap_or_default();
-    let changes = PostChanges { content, platforms, media, ..scheduled };
+    let tags = tag_changes(arguments.external_id, arguments.labels);
+    let changes = PostChanges { content, platforms, media, scheduled_at: at.map(Some), ..tags };
     if changes == PostChanges::default() {
         return Err(CliError::Usage("nothing to change; add an option, see `social posts edit --help`".to_owned()));
     }
     change(session, arguments.id, &changes, arguments.if_match).await
+}
+
+/// The changes of the external id and the labels. An empty id removes the current one, a single empty
+/// label all current ones.
+fn tag_changes(external_id: Option<String>, labels: Vec<String>) -> PostChanges {
+    let external_id = external_id.map(|it| Some(it).filter(|it| !it.is_empty()));
+    let labels = match labels.as_slice() {
+        [] => None,
+        [only] if only.is_empty() => Some(Vec::new()),
+        _ => Some(labels),
+    };
+    PostChanges { external_id, labels, ..PostChanges::default() }
 }
 
 async fn change(session: &Session, id: u64, changes: &PostChanges, revision: Option<u64>) -> Result<(), CliError> {
@@ -143,4 +163,22 @@ async fn change(session: &Session, id: u64, changes: &PostChanges, revision: Opt
         other => format!("is {}", plain(other)),
     };
     output::print_done(&format!("Post {id} {status}{at}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absent_option_changes_nothing_and_empty_one_removes() {
+        let external_id = |text: Option<&str>| tag_changes(text.map(str::to_owned), Vec::new()).external_id;
+        assert_eq!(external_id(None), None);
+        assert_eq!(external_id(Some("")), Some(None));
+        assert_eq!(external_id(Some("order-4711")), Some(Some("order-4711".to_owned())));
+
+        let labels = |texts: &[&str]| tag_changes(None, texts.iter().map(|it| (*it).to_owned()).collect()).labels;
+        assert_eq!(labels(&[]), None);
+        assert_eq!(labels(&[""]), Some(Vec::new()));
+        assert_eq!(labels(&["spring", "offer"]), Some(vec!["spring".to_owned(), "offer".to_owned()]));
+    }
 }

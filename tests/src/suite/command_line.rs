@@ -211,6 +211,24 @@ async fn draft_from_stdin_is_changed_scheduled_cancelled_and_deleted(deployment:
     social.fails(2, "nothing to change", &["posts", "edit", &id]).await?;
     social.done(&["posts", "cancel", &id]).await?;
     same(&user.show(number).await?["status"], &json!("draft"), "after cancelling")?;
+    let tags = ["--external-id", "order 4711", "--label", "spring", "--label", "offer"];
+    let changed = social.json(&[["posts", "edit", &id].as_slice(), &tags].concat()).await?;
+    same(&changed["external_id"], &json!("order 4711"), "external id")?;
+    same(&changed["labels"], &json!(["spring", "offer"]), "labels")?;
+    let shown = social.done(&["posts", "show", &id]).await?;
+    ensure!(shown.contains("External id: order 4711\nLabels: spring, offer\n"), "posts show says {shown:?}");
+    for (filter, value, count) in [
+        ("--external-id", "order 4711", 1),
+        ("--external-id", "order", 0),
+        ("--label", "offer", 1),
+        ("--label", "off", 0),
+    ] {
+        let listed = social.json(&["posts", "list", filter, value]).await?;
+        same(integer(&listed["meta"], "total")?, count, &format!("posts with {filter} {value}"))?;
+    }
+    social.fails(2, "a value is required", &["posts", "list", "--label", ""]).await?;
+    let changed = social.json(&["posts", "edit", &id, "--external-id", "", "--label", ""]).await?;
+    same((&changed["external_id"], &changed["labels"]), (&json!(null), &json!([])), "after the removal")?;
     social.done(&["posts", "delete", &id]).await?;
     user.api.get(&format!("/posts/{id}")).await?.is(404)?;
     social.fails(4, "Not found", &["posts", "delete", &id]).await?;

@@ -1,5 +1,6 @@
 //! Arguments of `social post`, `social posts` and `social connections`.
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 
 pub(crate) const POST_HELP: &str = "\
@@ -37,6 +38,12 @@ pub(crate) struct Post {
     /// Platform option; repeatable.
     #[arg(long = "option", value_name = "NAME=VALUE")]
     pub(crate) options: Vec<String>,
+    /// Id of the post in your own system.
+    #[arg(long, value_name = "ID")]
+    pub(crate) external_id: Option<String>,
+    /// Label to find the post by; repeatable.
+    #[arg(long = "label", value_name = "LABEL")]
+    pub(crate) labels: Vec<String>,
     /// Only check the post. Nothing is stored except uploaded files, for one week.
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -91,6 +98,13 @@ pub(crate) struct ListArguments {
     /// Filter by status: draft, scheduled, publishing, published or failed.
     #[arg(long)]
     pub(crate) status: Option<String>,
+    /// Only posts with this id in your own system.
+    // The service ignores an empty filter, and an unset variable must not list all posts.
+    #[arg(long, value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) external_id: Option<String>,
+    /// Only posts that have this label.
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) label: Option<String>,
     /// Page number, from 1.
     #[arg(long, default_value_t = 1)]
     pub(crate) page: u64,
@@ -130,6 +144,12 @@ pub(crate) struct Edit {
     /// Remove all files.
     #[arg(long, conflicts_with = "media")]
     pub(crate) no_media: bool,
+    /// Id of the post in your own system; '' removes it.
+    #[arg(long, value_name = "ID")]
+    pub(crate) external_id: Option<String>,
+    /// Label; repeatable. Replaces the current ones; '' alone removes them.
+    #[arg(long = "label", value_name = "LABEL")]
+    pub(crate) labels: Vec<String>,
     /// Only if the post has this revision, which `social posts show` prints. Required
     /// with --at for a draft that a drafts-only token wrote.
     #[arg(long, value_name = "REVISION")]

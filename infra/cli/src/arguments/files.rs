@@ -7,12 +7,14 @@ use clap::{Args, ValueEnum};
 pub(crate) const IMPORT_HELP: &str = "\
 A CSV file names its columns in the first line; a JSONL file has an object on each line:
 
-  content   text of the post
-  to        accounts as for `social post`; several by | (JSONL: a list)
-  at        when to publish: with a zone, or in --zone. A line without it is a draft
-  media     files in the folder of the import file, or URLs; several by | (JSONL: a list)
-  alt       alt text of each file; several by | (JSONL: a list)
-  options   name=value; several by | (JSONL: an object)
+  content      text of the post
+  to           accounts as for `social post`; several by | (JSONL: a list)
+  at           when to publish: with a zone, or in --zone. A line without it is a draft
+  media        files in the folder of the import file, or URLs; several by | (JSONL: a list)
+  alt          alt text of each file; several by | (JSONL: a list)
+  options      name=value; several by | (JSONL: an object)
+  external_id  id of the post in your own system
+  labels       labels to find the post by; several by | (JSONL: a list)
 
 Use absolute times: `tomorrow` would change if you run the import again.
 

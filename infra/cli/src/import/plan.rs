@@ -18,6 +18,8 @@ pub(crate) struct Plan {
     pub(crate) files: Vec<Medium>,
     pub(crate) alt: Vec<String>,
     pub(crate) options: Vec<PostOption>,
+    pub(crate) external_id: Option<String>,
+    pub(crate) labels: Vec<String>,
 }
 
 impl Plan {
@@ -39,7 +41,8 @@ impl Plan {
         if to.is_empty() && at.is_some() {
             return Err(broken("to", &"is required if the line has a time"));
         }
-        Ok(Self { content, to, at, files, alt, options })
+        let (external_id, labels) = (text(line, "external_id")?, list(line, "labels")?);
+        Ok(Self { content, to, at, files, alt, options, external_id, labels })
     }
 }
 
@@ -113,6 +116,20 @@ mod tests {
     }
 
     #[test]
+    fn external_id_and_labels_are_the_same_in_csv_and_jsonl() {
+        let csv = "content,external_id,labels\nHello,4711,spring|offer\n";
+        let json = r#"{"content":"Hello","external_id":"4711","labels":["spring","offer"]}"#;
+        for plan in [plan(Format::Csv, csv).unwrap(), plan(Format::Jsonl, json).unwrap()] {
+            assert_eq!(
+                (plan.external_id.as_deref(), &plan.labels[..]),
+                (Some("4711"), &["spring", "offer"].map(String::from)[..])
+            );
+        }
+        let absent = plan(Format::Jsonl, r#"{"content":"Hello","external_id":null,"labels":[]}"#).unwrap();
+        assert_eq!((absent.external_id, absent.labels), (None, Vec::new()));
+    }
+
+    #[test]
     fn invalid_field_is_named() {
         for (line, field) in [
             (r#"{"to":"x"}"#, "content"),
@@ -123,6 +140,8 @@ mod tests {
             (r#"{"content":"a","alt":"words"}"#, "alt"),
             (r#"{"content":"a","options":"language"}"#, "options"),
             (r#"{"content":"a","to":[true]}"#, "to"),
+            (r#"{"content":"a","external_id":4711}"#, "external_id"),
+            (r#"{"content":"a","labels":[true]}"#, "labels"),
         ] {
             let broken = plan(Format::Jsonl, line).unwrap_err();
             assert_eq!((broken.field.as_str(), broken.number), (field, 1), "{line}");

@@ -161,8 +161,11 @@ async fn import_of_an_export_creates_copies_in_the_same_account(deployment: &Dep
     let account = user.connect(0).await?;
     let later = moment::written(moment::now() + Duration::from_hours(48));
     let to = json!([{ "connected_account_id": account["id"], "options": { "language": "en" } }]);
-    user.create(&json!({ "content": "with, a \"comma\"\nand | a line", "platforms": to, "scheduled_at": later }))
-        .await?;
+    user.create(&json!({
+        "content": "with, a \"comma\"\nand | a line", "platforms": to, "scheduled_at": later,
+        "external_id": "order 4711", "labels": ["spring", "a | b"],
+    }))
+    .await?;
     let draft = integer(&user.create(&json!({ "content": "a draft" })).await?, "id")?;
     let social = SocialCommand::for_user(&user)?;
 
@@ -185,6 +188,8 @@ async fn import_of_an_export_creates_copies_in_the_same_account(deployment: &Dep
         same(&post["content"], &json!("with, a \"comma\"\nand | a line"), "text")?;
         same(&post["scheduled_at"], &json!(later), "time")?;
         same(&post["platforms"][0]["options"], &json!({ "language": "en" }), "options")?;
+        same(&post["external_id"], &json!("order 4711"), "external id")?;
+        same(&post["labels"], &json!(["spring", "a | b"]), "labels")?;
     }
     let drafts = social.done(&["export", "--status", "draft", "--format", "csv"]).await?;
     same(drafts.lines().count(), 5, "lines of the export")?;
