@@ -138,6 +138,18 @@ fn platform_time_after_a_day_extends_the_retry_window() {
     assert_eq!(class, FailureClass::MayBePublic);
 }
 
+/// The platform's time is within the retry window, but our back-off ends after it.
+#[test]
+fn try_at_a_platform_time_is_not_lost_to_the_back_off() {
+    let ends_at = noon() + RETRY_WINDOW;
+    let late = ends_at - seconds(1);
+    let again = a_delivery().open_intent(late).record_publish(Err(busy_until(late + seconds(1) / 2)), late, 0);
+
+    let again_at = late + FIRST_RETRY_WAIT;
+    assert_eq!((again.next_step(ends_at), again.next_step(again_at)), (NextStep::Wait(again_at), NextStep::Publish));
+    assert_eq!(again.next_step(again_at + FINAL_RETRY_WINDOW), NextStep::GiveUp);
+}
+
 #[test]
 fn later_or_own_time_does_not_extend_the_retry_window() {
     let ends_at = noon() + RETRY_WINDOW;

@@ -99,10 +99,10 @@ impl Delivery {
             Err(AttemptError::Refused { reason }) => self.failed(reason, FailureClass::Refused),
             Err(AttemptError::RetryLater { retry_at, reason }) => {
                 self.intent = None;
-                if let Some(at) = retry_at.filter(|it| self.can_extend_retry_window(*it)) {
-                    self.opens_at = Some(at);
-                }
                 let again_at = retry_at.map_or(now + wait, |it| it.max(now + wait));
+                if retry_at.is_some() && self.can_extend_retry_window(again_at) {
+                    self.opens_at = Some(again_at);
+                }
                 self.retry(again_at, reason, now)
             }
             Err(AttemptError::Unauthorized { reason }) => {

@@ -44,9 +44,9 @@ pub const ALL: &[Mutation] = &[
     Mutation {
         name: "a quota that resets after a day is not waited for",
         file: "libs/domain/src/delivery/transitions.rs",
-        before: "retry_at.filter(|it| ",
-        from: "self.can_extend_retry_window(*it)",
-        to: "self.can_extend_retry_window(*it) && false",
+        before: "retry_at.is_some() && ",
+        from: "self.can_extend_retry_window(again_at)",
+        to: "self.can_extend_retry_window(again_at) && false",
         on: Some("rationing"),
     },
     Mutation {
