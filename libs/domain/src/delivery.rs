@@ -42,11 +42,11 @@ pub const CANDIDATE_WAIT: TimeDelta = TimeDelta::seconds(65);
 /// How long after `publish_at` a delivery is retried.
 pub const RETRY_WINDOW: TimeDelta = TimeDelta::hours(24);
 
-/// Replaces [`RETRY_WINDOW`] where the platform named a later time. Daily quotas reopen later than
+/// Replaces [`RETRY_WINDOW`] for a retry at a time that the platform named. Daily quotas reopen later than
 /// 24 hours after the post is due, and no known quota lasts longer than a day.
 pub const EXTENDED_RETRY_WINDOW: TimeDelta = TimeDelta::hours(48);
 
-/// How long a delivery is retried after the time that the platform named: enough to repeat a
+/// How long a delivery is retried after such a retry: enough to repeat a
 /// preparation that has expired in the meantime.
 pub const FINAL_RETRY_WINDOW: TimeDelta = TimeDelta::minutes(15);
 
@@ -121,8 +121,8 @@ pub struct Delivery {
     /// The publish call whose outcome is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<Intent>,
-    /// When the platform accepts posts again, if that is after the retry window. It extends the
-    /// retry window.
+    /// When a delivery that the platform told to come back is tried again, if that is after the
+    /// retry window. It extends the retry window.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub opens_at: Option<DateTime<Utc>>,
     /// Follow-ups that are still to be done.
