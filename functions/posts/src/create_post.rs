@@ -7,10 +7,10 @@ use axum::extract::State;
 use axum::response::Response;
 use domain::post::Authority;
 use http::{HeaderMap, HeaderValue, StatusCode};
-use scheduling::{Created, NotCreated};
+use scheduling::Created;
 
 use crate::App;
-use crate::error::PostsError;
+use crate::error::{PostsError, not_created};
 use crate::request;
 use crate::response::respond;
 
@@ -54,8 +54,7 @@ pub(crate) async fn create_post(
     let (post, replayed) = match outcome {
         Created::New(post) => (*post, false),
         Created::Replayed(post) => (*post, true),
-        Created::Refused(NotCreated::NotInPlan(why)) => return Err(caller.plan_error(why)),
-        Created::Refused(why) => return Err(PostsError::NotCreated(why).into()),
+        Created::Refused(reason) => return Err(not_created(&caller, reason)),
     };
     let mut response = respond(&app, StatusCode::CREATED, &post).await;
     if replayed {

@@ -1,7 +1,8 @@
 //! Why this function did not do what a request asked, for clients and for pages.
 
-use api::ApiError;
 use api::page::PageError;
+use api::scope_guard::PostsDraft;
+use api::{ApiError, Caller};
 use domain::validation_errors::ValidationErrors;
 use http::StatusCode;
 use scheduling::{NotCreated, SchedulingError};
@@ -20,8 +21,6 @@ pub(crate) enum PostsError {
     /// A request without `If-Match` schedules a draft that was written by a drafts-only token.
     #[error("the revision of the draft is required")]
     RevisionRequired,
-    #[error("post not created: {0:?}")]
-    NotCreated(NotCreated),
     #[error(transparent)]
     Scheduling(#[from] SchedulingError),
 }
@@ -41,16 +40,6 @@ impl From<PostsError> for ApiError {
                  it with its etag in If-Match, or ask the user to schedule it on /account/posts."
                     .to_owned(),
             ),
-            PostsError::NotCreated(reason) => match reason {
-                NotCreated::KeyReused => ValidationErrors::one(
-                    "idempotency-key",
-                    "was used for another request; check whether the post of that request exists before you send a new key",
-                )
-                .into(),
-                NotCreated::NotInPlan(reason) => Self::Forbidden(reason),
-                NotCreated::NoUser => Self::Unauthenticated,
-                NotCreated::Invalid(faults) => faults.into(),
-            },
             // The client's other requests conflicted for as long as this one could wait.
             PostsError::Scheduling(error) if error.is_contended() => Self::TooMany { wait: 1 },
             PostsError::Scheduling(SchedulingError::Storage(error)) => error.into(),
@@ -63,6 +52,20 @@ impl From<PostsError> for ApiError {
                 Self::Internal
             }
         }
+    }
+}
+
+/// Why a request for a new post, or the check of one, was refused.
+pub(crate) fn not_created(caller: &Caller<PostsDraft>, reason: NotCreated) -> ApiError {
+    match reason {
+        NotCreated::KeyReused => ValidationErrors::one(
+            "idempotency-key",
+            "was used for another request; check whether the post of that request exists before you send a new key",
+        )
+        .into(),
+        NotCreated::NotInPlan(reason) => caller.plan_error(reason),
+        NotCreated::NoUser => ApiError::Unauthenticated,
+        NotCreated::Invalid(faults) => faults.into(),
     }
 }
 
@@ -85,7 +88,7 @@ impl From<PostsError> for PageError {
                 "Another request is changing the post. Nothing was changed. Try again.",
             ),
             PostsError::Scheduling(SchedulingError::Storage(error)) => return error.into(),
-            PostsError::NotCreated(_) | PostsError::Scheduling(_) => {
+            PostsError::Scheduling(_) => {
                 tracing::error!(%error, "form request for a post failed");
                 let text = "Something failed on our side. Check the post before you try again.";
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong", text)

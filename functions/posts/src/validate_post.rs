@@ -7,10 +7,10 @@ use axum::Json;
 use axum::extract::State;
 use contract::Validation;
 use domain::post::Authority;
-use scheduling::{NotCreated, PostValidated};
+use scheduling::PostValidated;
 
 use crate::App;
-use crate::error::PostsError;
+use crate::error::{PostsError, not_created};
 use crate::request;
 use crate::response::warning_view;
 
@@ -36,7 +36,6 @@ pub(crate) async fn validate_post(
         PostValidated::Fine(warnings) => {
             Ok(Json(Validation { warnings: warnings.into_iter().map(warning_view).collect() }))
         }
-        PostValidated::Refused(NotCreated::NotInPlan(why)) => Err(caller.plan_error(why)),
-        PostValidated::Refused(why) => Err(PostsError::NotCreated(why).into()),
+        PostValidated::Refused(reason) => Err(not_created(&caller, reason)),
     }
 }
