@@ -245,19 +245,20 @@ impl Stack {
         let file_key = FileKey::random();
         let file_addresses =
             FileAddresses { origin: effective_origin.clone(), key: file_key.clone(), serves_videos: true };
-        let scheduling = |store: Store| Scheduling {
-            roll_ups: RollUps::new(store.clone(), Arc::new(bus.clone()), clock.clone()),
-            store,
+        let posts_store = stores.for_function("posts", log.as_ref());
+        let scheduling = Scheduling {
+            roll_ups: RollUps::new(posts_store.clone(), Arc::new(bus.clone()), clock.clone()),
+            store: posts_store.clone(),
             bucket: bucket.clone(),
             queue: queue.clone(),
             events: Arc::new(bus.clone()),
             clock: clock.clone(),
             random: Random::Os,
-            ids: ids.clone(),
+            ids,
             rules: PostRules {
                 leads: LeadTimesByPlatform::default(),
                 vocabulary: platforms::vocabulary(),
-                budgets: budgets.clone(),
+                budgets,
                 ..PostRules::default()
             },
         };
@@ -281,9 +282,7 @@ impl Stack {
             concurrency_limits: ConcurrencyLimits::default(),
             held_permits: permits::HeldPermits::new(Random::Os),
         };
-        let posts_store = stores.for_function("posts", log.as_ref());
-        let posts =
-            posts::App { api: Api { store: posts_store.clone(), ..api.clone() }, scheduling: scheduling(posts_store) };
+        let posts = posts::App { api: Api { store: posts_store, ..api.clone() }, scheduling };
         let planner = Planner {
             store: store.clone(),
             queue: queue.clone(),

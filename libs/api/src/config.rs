@@ -2,7 +2,7 @@
 
 use aws_config::SdkConfig;
 use chrono::TimeDelta;
-use cloud::config::{ConfigError, optional, parsed, required};
+use cloud::config::{ConfigError, TableConfig, at_least_one, optional, required};
 use domain::access_token::TokenLifetime;
 use domain::clock::Clock;
 use domain::id::Ids;
@@ -19,16 +19,15 @@ const TOKEN_DAYS: u32 = 180;
 const TOKEN_MAX_DAYS: u32 = 400;
 
 impl Api {
-    /// Reads `TABLE_PREFIX`, `DUE_SHARDS`, `ORIGIN`, `TOKEN_DAYS`,
-    /// `TOKEN_MAX_DAYS`, `ALLOWED_ORIGINS` (comma list), and the variables of
-    /// [`RateLimits::from_env`], [`TrustedProxy::from_env`] and
-    /// [`TrustedProxy::mcp_from_env`].
+    /// Reads `ORIGIN`, `TOKEN_DAYS`, `TOKEN_MAX_DAYS`, `ALLOWED_ORIGINS` (comma list), and the
+    /// variables of [`TableConfig::from_env`], [`RateLimits::from_env`],
+    /// [`TrustedProxy::from_env`] and [`TrustedProxy::mcp_from_env`].
     pub fn from_env(aws: &SdkConfig) -> Result<Self, ConfigError> {
         let dynamodb = aws_sdk_dynamodb::Client::new(aws);
-        let due_shards = at_least_one("DUE_SHARDS", DEFAULT_DUE_SHARDS)?;
+        let TableConfig { prefix, due_shards } = TableConfig::from_env(DEFAULT_DUE_SHARDS)?;
         let (clock, random) = (Clock::System, Random::Os);
         Ok(Self {
-            store: Store::new(dynamodb, required("TABLE_PREFIX")?, due_shards, random.clone()),
+            store: Store::new(dynamodb, prefix, due_shards, random.clone()),
             ids: Ids::new(clock.clone(), random.clone()),
             clock,
             random,
@@ -41,13 +40,6 @@ impl Api {
             allowed_origins: list(&optional("ALLOWED_ORIGINS").unwrap_or_default()),
             proxies: TrustedProxy::from_env()?.into_iter().chain(TrustedProxy::mcp_from_env()?).collect(),
         })
-    }
-}
-
-pub(crate) fn at_least_one(name: &'static str, default: u32) -> Result<u32, ConfigError> {
-    match parsed(name, default)? {
-        0 => Err(ConfigError::Invalid { name, reason: "must be at least 1".to_owned() }),
-        number => Ok(number),
     }
 }
 

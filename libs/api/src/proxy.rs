@@ -37,7 +37,8 @@ impl TrustedProxy {
 
     /// The headers that pass on the address of a client, with the secret.
     ///
-    /// # Errors If the secret has characters that a header may not contain.
+    /// # Errors
+    /// If the secret has characters that a header may not contain.
     pub fn forwarding_headers(&self, address: IpAddr) -> Result<HeaderMap, InvalidHeaderValue> {
         let mut proof = HeaderValue::try_from(self.secret.expose_secret())?;
         proof.set_sensitive(true);

@@ -42,7 +42,8 @@ impl Api {
     /// Makes calls to this host for a request of this user, with a permit of both. `None` is a host
     /// that no user named; it needs no permit.
     ///
-    /// # Errors If no call was made.
+    /// # Errors
+    /// If no call was made.
     pub async fn with_permit<T>(
         &self,
         user: UserId,

@@ -38,6 +38,28 @@ where
     })
 }
 
+/// Which tables of `DynamoDB` a deployment has.
+pub struct TableConfig {
+    /// What their names begin with.
+    pub prefix: String,
+    /// The partitions of the due index.
+    pub due_shards: u32,
+}
+
+impl TableConfig {
+    /// Reads `TABLE_PREFIX` and `DUE_SHARDS`.
+    pub fn from_env(default_due_shards: u32) -> Result<Self, ConfigError> {
+        Ok(Self { prefix: required("TABLE_PREFIX")?, due_shards: at_least_one("DUE_SHARDS", default_due_shards)? })
+    }
+}
+
+pub fn at_least_one(name: &'static str, default: u32) -> Result<u32, ConfigError> {
+    match parsed(name, default)? {
+        0 => Err(ConfigError::Invalid { name, reason: "must be at least 1".to_owned() }),
+        number => Ok(number),
+    }
+}
+
 /// Parses a JSON variable; `T::default()` if it is missing.
 pub fn json<T>(name: &'static str) -> Result<T, ConfigError>
 where

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aws_config::SdkConfig;
-use cloud::config::{ConfigError, parsed, required};
+use cloud::config::{ConfigError, TableConfig, required};
 use cloud::events::EventBridge;
 use cloud::seal::{Envelope, KmsKeys};
 use domain::clock::Clock;
@@ -13,17 +13,13 @@ use storage::{DEFAULT_DUE_SHARDS, Store};
 use crate::CredentialService;
 
 impl CredentialService {
-    /// Reads `TABLE_PREFIX`, `DUE_SHARDS`, `KMS_KEY_ID` and `EVENT_BUS`.
+    /// Reads `KMS_KEY_ID`, `EVENT_BUS` and the variables of [`TableConfig::from_env`].
     pub fn from_env(aws: &SdkConfig) -> Result<Self, ConfigError> {
         let (clock, dynamodb) = (Clock::System, aws_sdk_dynamodb::Client::new(aws));
+        let TableConfig { prefix, due_shards } = TableConfig::from_env(DEFAULT_DUE_SHARDS)?;
         let keys = KmsKeys::new(aws_sdk_kms::Client::new(aws), required("KMS_KEY_ID")?);
         Ok(Self {
-            store: Store::new(
-                dynamodb,
-                required("TABLE_PREFIX")?,
-                parsed("DUE_SHARDS", DEFAULT_DUE_SHARDS)?,
-                Random::Os,
-            ),
+            store: Store::new(dynamodb, prefix, due_shards, Random::Os),
             sealer: Envelope::new(keys, clock.clone()),
             events: Arc::new(EventBridge::new(aws_sdk_eventbridge::Client::new(aws), required("EVENT_BUS")?)),
             clock,

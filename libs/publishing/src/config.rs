@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aws_config::SdkConfig;
 use cloud::bucket::{Bucket, BucketConfig};
-use cloud::config::{ConfigError, parsed, required};
+use cloud::config::{ConfigError, TableConfig, parsed, required};
 use cloud::pictures::Pictures;
 use cloud::queue::SqsQueue;
 use connecting::CredentialService;
@@ -23,16 +23,12 @@ impl ConcurrencyLimits {
 }
 
 impl Planner {
-    /// Reads `TABLE_PREFIX`, `DUE_SHARDS`, `QUEUE_URL` and `DELIVERY_CONCURRENCY`.
+    /// Reads `QUEUE_URL`, `DELIVERY_CONCURRENCY` and the variables of [`TableConfig::from_env`].
     pub fn from_env(aws: &SdkConfig) -> Result<Self, ConfigError> {
         let (clock, dynamodb) = (Clock::System, aws_sdk_dynamodb::Client::new(aws));
+        let TableConfig { prefix, due_shards } = TableConfig::from_env(DEFAULT_DUE_SHARDS)?;
         Ok(Self {
-            store: Store::new(
-                dynamodb,
-                required("TABLE_PREFIX")?,
-                parsed("DUE_SHARDS", DEFAULT_DUE_SHARDS)?,
-                Random::Os,
-            ),
+            store: Store::new(dynamodb, prefix, due_shards, Random::Os),
             queue: Arc::new(SqsQueue::new(aws_sdk_sqs::Client::new(aws), required("QUEUE_URL")?, clock.clone())),
             clock,
             concurrency_limits: ConcurrencyLimits::from_env()?,

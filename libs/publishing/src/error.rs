@@ -1,6 +1,5 @@
 //! The error of this crate. The queue or the sweep repeats whatever failed.
 
-use cloud::events::EventError;
 use cloud::queue::QueueError;
 use connecting::ConnectingError;
 use scheduling::SchedulingError;
@@ -12,8 +11,6 @@ pub enum PublishingError {
     Storage(#[from] StorageError),
     #[error(transparent)]
     Queue(#[from] QueueError),
-    #[error(transparent)]
-    Events(#[from] EventError),
     #[error(transparent)]
     Connecting(#[from] ConnectingError),
     /// The post could not be rolled up.

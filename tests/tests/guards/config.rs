@@ -46,25 +46,19 @@ fn variables_read(function: &str) -> Names {
 fn shared_readers() -> BTreeMap<String, String> {
     let files = rust_files("libs").into_iter().map(read).filter(|it| it.contains("from_env"));
     let items = files.flat_map(|it| it.split("\n}\n").map(str::to_owned).collect::<Vec<_>>());
-    let named = items.filter_map(|item| {
-        let owner = quoted_between(&item, "\nimpl ", " {").map(|it| format!("{it}::from_env("));
-        let function = quoted_between(&item, "\npub fn ", "(").map(|it| format!("{it}("));
-        Some((owner.or(function).filter(|_| item.contains("from_env("))?, item))
+    let readers = items.filter(|it| it.contains("fn from_env(")).filter_map(|item| {
+        let (_, owner) = item.split_once("\nimpl ")?;
+        let (owner, _) = owner.split_once(" {")?;
+        Some((format!("{owner}::from_env("), item))
     });
-    named.collect()
-}
-
-fn quoted_between<'a>(text: &'a str, start: &str, end: &str) -> Option<&'a str> {
-    let (_, rest) = text.split_once(start)?;
-    rest.split_once(end).map(|(it, _)| it)
+    readers.collect()
 }
 
 /// Adds the variables that the readers called by `source` read, directly or through others.
 fn add_shared(source: &str, readers: &BTreeMap<String, String>, names: &mut Names) {
     for (_, reader) in readers.iter().filter(|(call, _)| source.contains(call.as_str())) {
-        // Own calls are defined, not called, in the item.
         names.extend(variables(reader));
-        let (_, body) = reader.split_once("from_env(").unwrap_or_default();
+        let (_, body) = reader.split_once("fn from_env(").unwrap_or_default();
         add_shared(body, readers, names);
     }
 }

@@ -1,9 +1,8 @@
 //! The environment variables of the rate limits.
 
-use cloud::config::ConfigError;
+use cloud::config::{ConfigError, at_least_one};
 
 use super::RateLimits;
-use crate::config::at_least_one;
 
 impl RateLimits {
     /// Reads `REQUESTS_PER_MINUTE`, `MEDIA_PER_MINUTE`, `CALLS_PER_USER` and

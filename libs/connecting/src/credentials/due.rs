@@ -83,7 +83,8 @@ impl CredentialService {
     /// Refreshes all credentials that are due, and returns how many were refreshed. Entries that
     /// the round had no time for come first in the next round.
     ///
-    /// # Errors If a part of the index could not be read. The other parts were processed.
+    /// # Errors
+    /// If a part of the index could not be read. The other parts were processed.
     pub async fn refresh_due(&self, platforms: &Registry<dyn Platform>) -> Result<usize, ConnectingError> {
         self.refresh_due_in_pages(platforms, PAGE).await
     }
