@@ -22,6 +22,7 @@ mod s3;
 pub mod sandbox;
 mod sealing_key;
 mod service;
+mod stack;
 mod timers;
 mod unread;
 mod webhook_queue;
