@@ -179,8 +179,6 @@ impl ConnectFlows {
                     grant_name: grant_name.clone(),
                     sealed: self.sealer.seal(plain.expose_secret().as_bytes(), &context).await?,
                     token_expires_at: credentials.expires_at,
-                    renewed_at: None,
-                    is_gone: false,
                     refresh_at: Some(platform.refresh_policy().due_at(credentials, now)),
                 });
             }

@@ -8,11 +8,12 @@ mod renew;
 
 use std::sync::Arc;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use cloud::events::EventBus;
 use cloud::seal::Sealer;
 use domain::clock::Clock;
 use domain::connection::Connection;
+use domain::credentials::{CallStep, Refreshability, RejectionStep};
 use domain::delivery::AttemptError;
 use domain::event::Event;
 use domain::text::without_full_stop;
@@ -21,17 +22,6 @@ use secrecy::ExposeSecret;
 use storage::{ConnectionRecord, CredentialsRecord, LostGrant, Store, own_secret_context};
 
 use crate::ConnectingError;
-
-/// Credentials that expire sooner than this are refreshed before a call.
-const TOO_SHORT: TimeDelta = TimeDelta::seconds(60);
-
-/// Credentials that could not be refreshed are still used for a call if they are valid for this
-/// long: platforms check them when a call begins.
-const ENOUGH_FOR_A_CALL: TimeDelta = TimeDelta::seconds(10);
-
-/// If the platform rejects credentials this soon after a refresh, another refresh does not help,
-/// because the platform does not accept new credentials either.
-const ON_PROBATION: TimeDelta = TimeDelta::minutes(10);
 
 /// Number of events that one call puts on the bus.
 const EVENTS_AT_ONCE: usize = 10;
@@ -91,7 +81,7 @@ impl CredentialService {
         if account.connection.needs_reconnection {
             return Ok(None);
         }
-        let Some(record) = self.store.connection_credentials(account).await?.filter(|it| !it.is_gone) else {
+        let Some(record) = self.store.connection_credentials(account).await?.filter(|it| !it.state.is_gone) else {
             return Ok(None);
         };
         let credentials = self.open(&record).await?;
@@ -129,27 +119,22 @@ impl CredentialService {
         at: DateTime<Utc>,
     ) -> Result<CallCredentials, ConnectingError> {
         let StoredCredentials { record, credentials: old } = stored;
-        let Some(ends_at) = old.expires_at.filter(|it| *it < at + TOO_SHORT) else {
-            return Ok(self.given(account, old, record).await?.into());
-        };
-        if !platform.refresh_policy().can_refresh(&old) {
-            return match at < ends_at {
-                true => Ok(self.given(account, old, record).await?.into()),
-                false if self.lose(&record).await? => {
-                    Ok(CallCredentials::Unavailable(reconnection_needed(&account.connection, None)))
-                }
-                false => self.await_refresh(account, &record).await,
-            };
-        }
-        match self.renewed(platform, account, &record, &old).await? {
-            // Another worker holds the refresh and may have died, or the platform was unreachable.
-            // The old credentials are valid for this call, so the post is on time.
-            CallCredentials::Unavailable(AttemptError::RetryLater { .. })
-                if self.clock.now() + ENOUGH_FOR_A_CALL <= ends_at =>
-            {
-                Ok(self.given(account, old, record).await?.into())
+        match record.state.before_call(refreshability(platform, &old), at) {
+            CallStep::Use => Ok(self.given(account, old, record).await?.into()),
+            CallStep::End if self.lose(&record).await? => {
+                Ok(CallCredentials::Unavailable(reconnection_needed(&account.connection, None)))
             }
-            ended => Ok(ended),
+            CallStep::End => self.await_refresh(account, &record).await,
+            CallStep::Refresh => match self.renewed(platform, account, &record, &old).await? {
+                // Another worker holds the refresh and may have died, or the platform was
+                // unreachable. The old credentials are valid for this call, so the post is on time.
+                CallCredentials::Unavailable(AttemptError::RetryLater { .. })
+                    if record.state.is_valid_for_a_call(self.clock.now()) =>
+                {
+                    Ok(self.given(account, old, record).await?.into())
+                }
+                ended => Ok(ended),
+            },
         }
     }
 
@@ -183,9 +168,9 @@ impl CredentialService {
     ) -> Result<Option<AttemptError>, ConnectingError> {
         let connection = &account.connection;
         let old = self.open(used).await?;
-        let was_just_refreshed = was_refreshed_recently(used, self.clock.now());
         let is_own = account.own.is_some();
-        if is_own || was_just_refreshed || !platform.refresh_policy().can_refresh(&old) {
+        let step = used.state.after_rejection(refreshability(platform, &old), self.clock.now());
+        if is_own || step == RejectionStep::End {
             tracing::info!(reason, connection_id = %connection.connection_id, "platform rejected credentials");
             let is_lost = if is_own { self.mark_account_lost(account, used).await? } else { self.lose(used).await? };
             return Ok(is_lost.then(|| reconnection_needed(connection, Some(reason))));
@@ -204,8 +189,8 @@ impl CredentialService {
     /// ones, which proves nothing about the new ones.
     async fn lose(&self, lost: &CredentialsRecord) -> Result<bool, ConnectingError> {
         let found = self.store.credentials(lost.user_id, &lost.grant_name).await?;
-        let Some(found) = found.filter(|it| it.generation == lost.generation) else { return Ok(false) };
-        if found.is_gone {
+        let Some(found) = found.filter(|it| it.state.generation == lost.state.generation) else { return Ok(false) };
+        if found.state.is_gone {
             return Ok(true);
         }
         let connections = self.store.grant_connections(&found).await?;
@@ -229,9 +214,9 @@ impl CredentialService {
         connections: impl IntoIterator<Item = &Connection>,
         reason: LostGrant,
     ) -> Result<(), ConnectingError> {
-        let unmarked = connections.into_iter().filter(|it| !it.needs_reconnection && it.generation <= lost.generation);
+        let unmarked = connections.into_iter().filter(|it| !it.needs_reconnection && it.generation <= lost.state.generation);
         // As they will be after they are marked.
-        let marked = unmarked.map(|it| Connection { generation: lost.generation, ..it.clone() });
+        let marked = unmarked.map(|it| Connection { generation: lost.state.generation, ..it.clone() });
         let marked: Vec<Connection> = marked.collect();
         let now = self.clock.now();
         let events = marked.iter().map(|it| Event::for_connection("connection.needs_reconnection", it, now));
@@ -287,9 +272,8 @@ impl CredentialService {
     }
 }
 
-/// Whether the credentials were refreshed a short while ago.
-fn was_refreshed_recently(record: &CredentialsRecord, now: DateTime<Utc>) -> bool {
-    record.renewed_at.is_some_and(|it| now < it + ON_PROBATION)
+fn refreshability(platform: &dyn Platform, credentials: &Credentials) -> Refreshability {
+    if platform.refresh_policy().can_refresh(credentials) { Refreshability::Refreshable } else { Refreshability::Fixed }
 }
 
 /// The error when only the user can restore the grant. `platform_message` is what the platform

@@ -58,7 +58,7 @@ async fn is_needed_by_others(
     credentials: &Credentials,
 ) -> Result<bool, StorageError> {
     let others = store.other_users_records(record).await?;
-    for other in others.iter().filter(|it| !it.is_gone) {
+    for other in others.iter().filter(|it| !it.state.is_gone) {
         match open(sealer, other).await {
             Some(other_credentials) if !platform.revokes_all() && !other_credentials.shares_token_with(credentials) => {
             }
@@ -100,11 +100,7 @@ impl ConnectFlows {
                 provider: platform.name().to_owned(),
                 sealed: self.sealer.seal(plain.expose_secret().as_bytes(), &context).await?,
                 grant_name,
-                generation: 0,
-                is_gone: false,
-                token_expires_at: None,
-                renewed_at: None,
-                refresh_at: None,
+                state: CredentialState::default(),
                 connections: [].into(),
             });
         }

@@ -9,6 +9,7 @@ pub mod budget;
 pub mod clock;
 pub mod connect_flow;
 pub mod connection;
+pub mod credentials;
 pub mod delivery;
 pub mod device_grant;
 pub mod event;

@@ -269,6 +269,6 @@ async fn refresh_for_a_call_keeps_the_time_of_the_weekly_check() {
 
         let _ = given(&harness, &harness.connection(0).await).await;
 
-        assert_eq!((renewed(&harness), harness.grant(0).await.refresh_at), (1, Some(next_step_at)));
+        assert_eq!((renewed(&harness), harness.grant(0).await.state.refresh_at), (1, Some(next_step_at)));
     }
 }

@@ -5,9 +5,10 @@ use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
+use domain::credentials::CredentialState;
 use domain::id::UserId;
 
-use crate::item::{Item, at, s};
+use crate::item::{Item, at, n, s};
 
 /// Partitions of the `refresh` index.
 pub const REFRESH_SHARDS: u32 = 4;
@@ -51,6 +52,15 @@ impl Change {
         self.set_or_remove("refresh_shard", refresh_at.map(|_| shard()));
         self.set_or_remove("refresh_at", refresh_at.map(at));
         self.remove(["refresh_lease", "refresh_holder"]);
+    }
+
+    /// Stores a state of credentials, without the lease of a worker that was refreshing them.
+    pub(crate) fn credential_state(&mut self, user: UserId, state: &CredentialState) {
+        self.set("generation", n(state.generation));
+        self.set("is_gone", AttributeValue::Bool(state.is_gone));
+        self.set_or_remove("token_expires_at", state.token_expires_at.map(at));
+        self.set_or_remove("renewed_at", state.renewed_at.map(at));
+        self.refresh_at(user, state.refresh_at);
     }
 
     pub(crate) fn expression(&self) -> String {

@@ -13,6 +13,7 @@ use std::collections::{BTreeSet, HashMap};
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, TransactWriteItem, Update};
 use chrono::{DateTime, Utc};
+use domain::credentials::CredentialState;
 use domain::id::{ConnectionId, UserId};
 use domain::sealing::{SealContext, SecretKind};
 use serde::{Deserialize, Serialize};
@@ -20,11 +21,11 @@ use serde::{Deserialize, Serialize};
 use crate::Store;
 use crate::change::Change;
 use crate::error::StorageError;
-use crate::item::{Item, at, attributes, from_item, n, s};
+use crate::item::{Item, attributes, from_item, n, s};
 use crate::schema::Table;
 
 pub use crate::change::REFRESH_SHARDS;
-pub use refresh::{RefreshClaim, RefreshKey, RefreshPage, Refreshed};
+pub use refresh::{RefreshClaim, RefreshKey, RefreshPage};
 
 /// The encrypted credentials of one grant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,21 +37,8 @@ pub struct CredentialsRecord {
     /// Sealed for [`CredentialsRecord::context`].
     #[serde(skip)]
     pub sealed: Vec<u8>,
-    /// Increases with every change of the credentials, so that a refusal of old credentials does not
-    /// affect new ones. Starts at the current time in milliseconds, so that a grant that was revoked
-    /// and authorized again is distinguished too.
-    pub generation: u64,
-    /// The platform reported that the grant has ended.
-    pub is_gone: bool,
-    /// When the credentials expire; `None` if they do not.
-    #[serde(default, with = "chrono::serde::ts_milliseconds_option")]
-    pub token_expires_at: Option<DateTime<Utc>>,
-    /// When the credentials were last refreshed without their user.
-    #[serde(default, with = "chrono::serde::ts_milliseconds_option")]
-    pub renewed_at: Option<DateTime<Utc>>,
-    /// When the credentials are refreshed or checked next; `None` if never.
-    #[serde(default, with = "chrono::serde::ts_milliseconds_option")]
-    pub refresh_at: Option<DateTime<Utc>>,
+    #[serde(flatten)]
+    pub state: CredentialState,
     /// The connections that use this grant, at least one.
     #[serde(skip)]
     pub connections: BTreeSet<ConnectionId>,
@@ -65,10 +53,6 @@ pub struct NewCredentials {
     pub sealed: Vec<u8>,
     /// When the credentials expire; `None` if they do not.
     pub token_expires_at: Option<DateTime<Utc>>,
-    /// When the credentials were last refreshed without their user.
-    pub renewed_at: Option<DateTime<Utc>>,
-    /// The platform reported that the grant has ended.
-    pub is_gone: bool,
     /// When the credentials are refreshed or checked next; `None` if never.
     pub refresh_at: Option<DateTime<Utc>>,
 }
@@ -98,10 +82,9 @@ impl CredentialsRecord {
 }
 
 impl NewCredentials {
-    /// The generation of new credentials that replace `before`.
-    pub(crate) fn generation(before: Option<&CredentialsRecord>, now: DateTime<Utc>) -> u64 {
-        let before = before.map_or(0, |it| it.generation + 1);
-        before.max(now.timestamp_millis().try_into().unwrap_or_default())
+    /// Their state if they replace `before`.
+    pub(crate) fn state(&self, before: Option<&CredentialsRecord>, now: DateTime<Utc>) -> CredentialState {
+        CredentialState::authorized(before.map(|it| &it.state), self.token_expires_at, self.refresh_at, now)
     }
 }
 
@@ -189,12 +172,8 @@ impl Store {
         let mut change = Change::default();
         change.set("provider", s(provider));
         change.set("credentials", AttributeValue::B(Blob::new(new.sealed.clone())));
-        change.set("generation", n(NewCredentials::generation(before, now)));
-        change.set("is_gone", AttributeValue::Bool(new.is_gone));
         change.set("connections", ids(connections));
-        change.set_or_remove("token_expires_at", new.token_expires_at.map(at));
-        change.set_or_remove("renewed_at", new.renewed_at.map(at));
-        change.refresh_at(user, new.refresh_at);
+        change.credential_state(user, &new.state(before, now));
         let update = Update::builder()
             .table_name(self.table(Table::Credentials))
             .set_key(Some(credentials_key(user, &new.grant_name)))
@@ -205,7 +184,7 @@ impl Store {
             None => update.condition_expression("attribute_not_exists(user_id)"),
             Some(before) => update
                 .condition_expression(AS_READ)
-                .expression_attribute_values(":as_read", n(before.generation))
+                .expression_attribute_values(":as_read", n(before.state.generation))
                 .expression_attribute_values(":before", ids(&before.connections)),
         };
         Ok(TransactWriteItem::builder().update(update.build().map_err(StorageError::build)?).build())
@@ -226,7 +205,7 @@ impl Store {
                 .table_name(table)
                 .set_key(Some(key))
                 .condition_expression(AS_READ)
-                .expression_attribute_values(":as_read", n(record.generation))
+                .expression_attribute_values(":as_read", n(record.state.generation))
                 .expression_attribute_values(":before", before);
             return Ok(item.delete(delete.build().map_err(StorageError::build)?).build());
         }
@@ -235,7 +214,7 @@ impl Store {
             .set_key(Some(key))
             .condition_expression(AS_READ)
             .update_expression("DELETE connections :leaving")
-            .expression_attribute_values(":as_read", n(record.generation))
+            .expression_attribute_values(":as_read", n(record.state.generation))
             .expression_attribute_values(":before", before)
             .expression_attribute_values(":leaving", ids(leaving));
         Ok(item.update(update.build().map_err(StorageError::build)?).build())

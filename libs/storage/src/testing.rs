@@ -142,8 +142,6 @@ pub fn granted(connection: &Connection, sealed: &[u8], refresh_at: Option<DateTi
         grant_name: connection.account(),
         sealed: sealed.to_vec(),
         token_expires_at: connection.token_expires_at,
-        renewed_at: None,
-        is_gone: false,
         refresh_at,
     }
 }

@@ -7,7 +7,6 @@ use domain::delivery::AttemptError;
 use platforms::{AccountDetails, Credentials, Platform};
 use storage::{ConnectionRecord, CredentialsRecord};
 
-use super::was_refreshed_recently;
 use crate::{ConnectingError, CredentialService};
 
 /// The timeout for one account.
@@ -63,7 +62,7 @@ impl CredentialService {
                 }
             }
             // Servers may need a moment before they accept new tokens.
-            Ok(Err(AttemptError::Unauthorized { reason })) if was_refreshed_recently(record, now) => {
+            Ok(Err(AttemptError::Unauthorized { reason })) if record.state.is_on_probation(now) => {
                 tracing::info!(reason, grant = record.grant_name, "platform does not accept new credentials yet");
             }
             Ok(Err(AttemptError::Unauthorized { reason })) => {

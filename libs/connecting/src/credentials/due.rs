@@ -5,12 +5,13 @@ use std::sync::{Mutex, PoisonError};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::seal::SealError;
+use domain::credentials::RefreshReason;
 use domain::id::UserId;
 use futures::{Stream, StreamExt, future, stream};
 use platforms::{Credentials, Platform, RefreshPolicy, Registry};
 use storage::{CredentialsRecord, REFRESH_SHARDS, StorageError};
 
-use super::renew::{RefreshReason, Renewed};
+use super::renew::Renewed;
 use crate::{ConnectingError, CredentialService};
 
 /// Number of grants that are refreshed concurrently.
@@ -197,12 +198,12 @@ impl RefreshRound<'_> {
             return self.refresh(platform, &record, &old).await;
         }
         let now = credential_service.clock.now();
-        if old.expires_at.is_some_and(|it| it <= now) {
+        if record.state.has_expired(now) {
             // The user is notified as soon as there is something to do.
             credential_service.lose(&record).await?;
             return Ok(EntryOutcome::NotRefreshed);
         }
-        if let Some(ends_at) = old.expires_at.filter(|it| *it - now <= RefreshPolicy::WARNING) {
+        if let Some(ends_at) = record.state.token_expires_at.filter(|it| *it - now <= RefreshPolicy::WARNING) {
             // The event comes first: after a crash it is emitted again with the same id.
             credential_service.emit_expiring(&record, ends_at).await?;
         }

@@ -19,7 +19,7 @@ impl CredentialService {
             // A generation begins with a time in milliseconds; a signed notification has whole
             // seconds.
             let until = u64::try_from((at.timestamp() + 1) * 1_000).unwrap_or_default();
-            if record.generation < until && self.lose(&record).await? {
+            if record.state.generation < until && self.lose(&record).await? {
                 ended.push(record);
             }
         }

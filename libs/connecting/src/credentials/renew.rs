@@ -2,9 +2,10 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::timer::sleep_until;
+use domain::credentials::RefreshReason;
 use domain::delivery::AttemptError;
 use platforms::{Credentials, Platform, RefreshError, RefreshPolicy};
-use storage::{ConnectionRecord, CredentialsRecord, RefreshClaim, Refreshed};
+use storage::{ConnectionRecord, CredentialsRecord, RefreshClaim};
 
 use super::{CallCredentials, reconnection_needed};
 use crate::{ConnectingError, CredentialService};
@@ -30,16 +31,6 @@ const KEEP_TRIES: u32 = 5;
 
 /// The wait after the first try. It doubles.
 const FIRST_KEEP_WAIT: TimeDelta = TimeDelta::milliseconds(250);
-
-/// Why credentials are refreshed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RefreshReason {
-    /// The periodic check of upkeep. It sets its next time.
-    AccountCheck,
-    /// A call needs them now. The next check of upkeep does not move, because it does more than
-    /// refresh tokens.
-    Need,
-}
 
 pub(super) enum Renewed {
     Now(Box<(Credentials, CredentialsRecord)>),
@@ -108,10 +99,8 @@ impl CredentialService {
                 Ok(if self.lose(record).await? { Renewed::Gone(reason) } else { Renewed::Elsewhere })
             }
             Err(refusal @ RefreshError::Unreachable(_)) => {
-                let again_at = match refresh_reason {
-                    RefreshReason::AccountCheck => Some(now + retry_wait(platform.refresh_policy(), old, now)),
-                    RefreshReason::Need => record.refresh_at,
-                };
+                let wait = retry_wait(platform.refresh_policy(), old, now);
+                let again_at = record.state.next_try(refresh_reason, wait, now);
                 if let Err(error) = self.store.postpone_refresh(record, again_at).await {
                     // Another worker may refresh when the lease expires.
                     tracing::warn!(%error, grant = record.grant_name, "failed refresh was not rescheduled");
@@ -151,23 +140,9 @@ impl CredentialService {
         now: DateTime<Utc>,
     ) -> Result<Option<CredentialsRecord>, ConnectingError> {
         let sealed = self.seal(record, new).await?;
-        let (token_expires_at, renewed_at) = (new.expires_at, now);
-        let due_at = policy.due_at(new, now);
-        let refresh_at = Some(match (refresh_reason, record.refresh_at) {
-            (RefreshReason::Need, Some(scheduled_at)) => scheduled_at.min(due_at),
-            (RefreshReason::Need, None) | (RefreshReason::AccountCheck, _) => due_at,
-        });
-        let refreshed = Refreshed { sealed: sealed.clone(), token_expires_at, renewed_at, refresh_at };
-        let generation = self.store.store_refreshed(record, refreshed).await?;
-        Ok(generation.map(|generation| CredentialsRecord {
-            sealed,
-            token_expires_at,
-            renewed_at: Some(renewed_at),
-            refresh_at,
-            generation,
-            is_gone: false,
-            ..record.clone()
-        }))
+        let state = record.state.refreshed(refresh_reason, new.expires_at, policy.due_at(new, now), now);
+        let refreshed = CredentialsRecord { sealed, state, ..record.clone() };
+        Ok(self.store.store_refreshed(record, &refreshed).await?.then_some(refreshed))
     }
 
     /// Updates the connections of the grant. If this fails, the next refresh does it.
@@ -194,10 +169,10 @@ impl CredentialService {
                 break;
             };
             let Some(found) = self.store.connection_credentials(&account).await? else { break };
-            if account.connection.needs_reconnection || found.is_gone {
+            if account.connection.needs_reconnection || found.state.is_gone {
                 return Ok(CallCredentials::Unavailable(reconnection_needed(connection, None)));
             }
-            if found.generation != record.generation {
+            if found.state.generation != record.state.generation {
                 return Ok(self.given(&account, self.open(&found).await?, found).await?.into());
             }
         }

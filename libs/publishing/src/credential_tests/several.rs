@@ -32,8 +32,6 @@ async fn harness(renewals: impl IntoIterator<Item = RefreshFault>) -> Publishing
         grant_name: GRANT.to_owned(),
         sealed: harness.sealer.seal(credentials.to_bytes().expose_secret().as_bytes(), &context).await.unwrap(),
         token_expires_at: credentials.expires_at,
-        renewed_at: None,
-        is_gone: false,
         refresh_at: Some(noon()),
     };
     let flow = a_connect_flow(harness.user.user_id, "sandbox", noon());

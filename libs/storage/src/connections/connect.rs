@@ -113,7 +113,7 @@ impl Store {
         let mut generations = HashMap::new();
         for new in credentials {
             let before = grants.before.get(&new.grant_name);
-            generations.insert(new.grant_name.as_str(), NewCredentials::generation(before, now));
+            generations.insert(new.grant_name.as_str(), new.state(before, now).generation);
             let connections = grants.connections(&new.grant_name);
             writes.push(self.granted(user, provider, new, before, &connections, now)?);
         }

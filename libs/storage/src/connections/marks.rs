@@ -75,7 +75,7 @@ impl Store {
             .condition_expression("grant_name = :grant AND generation <= :generation AND needs_reconnection = :no")
             .update_expression(format!("SET needs_reconnection = :yes, generation = :generation{account_only}"))
             .expression_attribute_values(":grant", s(&credentials.grant_name))
-            .expression_attribute_values(":generation", n(credentials.generation))
+            .expression_attribute_values(":generation", n(credentials.state.generation))
             .expression_attribute_values(":no", AttributeValue::Bool(false))
             .expression_attribute_values(":yes", AttributeValue::Bool(true));
         self.send_update(update).await
@@ -89,9 +89,9 @@ impl Store {
         credentials: &CredentialsRecord,
     ) -> Result<bool, StorageError> {
         let mut change = Change::default();
-        change.set("generation", n(credentials.generation));
+        change.set("generation", n(credentials.state.generation));
         change.set("needs_reconnection", AttributeValue::Bool(false));
-        change.set_or_remove("renewed_at", credentials.renewed_at.map(at));
+        change.set_or_remove("renewed_at", credentials.state.renewed_at.map(at));
         // Credentials that are refreshed automatically have no expiry for the user.
         change.remove(["token_expires_at"]);
         let update = self

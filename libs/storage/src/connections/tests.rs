@@ -10,7 +10,7 @@ use domain::user::User;
 
 use super::*;
 use crate::credentials::CredentialsRecord;
-use crate::credentials::{NewCredentials, Refreshed};
+use crate::credentials::NewCredentials;
 use crate::testing::{granted, store};
 
 const HASH: &str = "state-hash";
@@ -83,7 +83,7 @@ async fn connection_reads_back_as_stored() {
     let generation = u64::try_from(noon().timestamp_millis()).unwrap();
     assert_eq!(read.connection, Connection { generation, ..account.connection.clone() });
     let grant = grant(&store, &account).await;
-    assert_eq!((grant.sealed.as_slice(), grant.generation), (b"sealed".as_slice(), generation));
+    assert_eq!((grant.sealed.as_slice(), grant.state.generation), (b"sealed".as_slice(), generation));
     assert_eq!(grant.connections, [id].into());
     assert_eq!(store.connections(user.user_id).await.unwrap(), [read.connection]);
     assert!(store.connection(a_user().user_id, id).await.unwrap().is_none(), "of another user");
@@ -125,9 +125,9 @@ async fn reconnecting_keeps_id_age_and_pending_posts() {
     assert_eq!(connected(&store, &user, &[&new], b"newer").await, done());
 
     let (read, grant) = (record(&store, &old).await.connection, grant(&store, &old).await);
-    assert_eq!((grant.sealed.as_slice(), grant.is_gone), (b"newer".as_slice(), false));
+    assert_eq!((grant.sealed.as_slice(), grant.state.is_gone), (b"newer".as_slice(), false));
     assert_eq!((read.created_at, read.pending), (noon(), 2));
-    assert_eq!((read.generation, grant.generation), (before.generation + 1, before.generation + 1));
+    assert_eq!((read.generation, grant.state.generation), (before.state.generation + 1, before.state.generation + 1));
     assert!(!read.needs_reconnection);
     assert_eq!(read.token_expires_at, new.connection.token_expires_at);
     assert_eq!(read.profile.display_name.as_deref(), Some("New name"));
@@ -248,17 +248,17 @@ async fn reconnecting_clears_renewed_at() {
     let (store, user) = (store().await, a_user());
     let account = an_account(&user);
     connected(&store, &user, &[&account], b"sealed").await;
-    let refreshed = Refreshed { sealed: vec![2], token_expires_at: None, renewed_at: noon(), refresh_at: None };
     let before = grant(&store, &account).await;
-    let generation = store.store_refreshed(&before, refreshed).await.unwrap().unwrap();
-    let renewed = CredentialsRecord { generation, renewed_at: Some(noon()), ..before };
+    let state = before.state.refreshed(RefreshReason::Need, None, noon(), noon());
+    let renewed = CredentialsRecord { sealed: vec![2], state, ..before.clone() };
+    assert!(store.store_refreshed(&before, &renewed).await.unwrap());
     assert!(store.mark_refreshed(account.connection.connection_id, &renewed).await.unwrap());
     assert_eq!(record(&store, &account).await.connection.renewed_at, Some(noon()));
 
     connected(&store, &user, &[&account], b"again").await;
 
     assert_eq!(record(&store, &account).await.connection.renewed_at, None);
-    assert_eq!(grant(&store, &account).await.renewed_at, None);
+    assert_eq!(grant(&store, &account).await.state.renewed_at, None);
 }
 
 #[tokio::test]

@@ -3,7 +3,8 @@
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
+use domain::credentials::REFRESH_LEASE;
 use domain::id::UserId;
 
 use super::{CredentialsRecord, credentials_key, read};
@@ -15,10 +16,6 @@ use crate::schema::Table;
 use crate::write_outcome::WriteOutcome;
 use crate::write_retries::{WriteRetries, is_transaction_conflict};
 
-/// How long one worker may take to refresh credentials. Longer than any adapter's call, so that
-/// two workers never use the same rotating refresh token.
-const REFRESH_LEASE: TimeDelta = TimeDelta::seconds(60);
-
 /// Result of [`Store::claim_refresh`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefreshClaim {
@@ -27,18 +24,6 @@ pub enum RefreshClaim {
     Ours,
     /// Another worker holds the lease or has refreshed the credentials: wait and read them again.
     Held,
-}
-
-/// New credentials of a grant.
-#[derive(Clone, Debug)]
-pub struct Refreshed {
-    /// Sealed for [`super::grant_context`].
-    pub sealed: Vec<u8>,
-    /// When the credentials expire; `None` if they do not.
-    pub token_expires_at: Option<DateTime<Utc>>,
-    pub renewed_at: DateTime<Utc>,
-    /// When the credentials are refreshed or checked next; `None` if never.
-    pub refresh_at: Option<DateTime<Utc>>,
 }
 
 /// A page of grants that are due for a refresh or a check.
@@ -121,7 +106,7 @@ impl Store {
                  (attribute_not_exists(refresh_lease) OR refresh_lease <= :now OR refresh_holder = :holder)",
             )
             .update_expression("SET refresh_lease = :ends, refresh_holder = :holder")
-            .expression_attribute_values(":generation", n(record.generation))
+            .expression_attribute_values(":generation", n(record.state.generation))
             .expression_attribute_values(":no", AttributeValue::Bool(false))
             .expression_attribute_values(":now", at(now))
             .expression_attribute_values(":holder", n(holder))
@@ -129,33 +114,24 @@ impl Store {
         Ok(if self.send_update(update).await? { RefreshClaim::Ours } else { RefreshClaim::Held })
     }
 
-    /// Stores refreshed credentials; returns their generation, or `None` if the stored credentials
-    /// have changed since they were read (nothing is written).
-    ///
-    /// Clears `is_gone`: if the lease of this refresh expired, the next worker may have been refused
-    /// with the refresh token that this worker had used. The new credentials prove that the grant
-    /// exists.
+    /// Stores refreshed credentials; false if the stored credentials have changed since they were
+    /// read (nothing is written).
     pub async fn store_refreshed(
         &self,
-        record: &CredentialsRecord,
-        refreshed: Refreshed,
-    ) -> Result<Option<u64>, StorageError> {
-        let generation = record.generation + 1;
+        before: &CredentialsRecord,
+        after: &CredentialsRecord,
+    ) -> Result<bool, StorageError> {
         let mut change = Change::default();
-        change.set("generation", n(generation));
-        change.set("credentials", AttributeValue::B(Blob::new(refreshed.sealed)));
-        change.set("is_gone", AttributeValue::Bool(false));
-        change.set("renewed_at", at(refreshed.renewed_at));
-        change.set_or_remove("token_expires_at", refreshed.token_expires_at.map(at));
-        change.refresh_at(record.user_id, refreshed.refresh_at);
+        change.set("credentials", AttributeValue::B(Blob::new(after.sealed.clone())));
+        change.credential_state(after.user_id, &after.state);
         let update = self
-            .update_credentials(record)
+            .update_credentials(before)
             .condition_expression("generation = :before")
             .update_expression(change.expression())
             .set_expression_attribute_names(Some(change.names))
             .set_expression_attribute_values(Some(change.values))
-            .expression_attribute_values(":before", n(record.generation));
-        Ok(self.send_update(update).await?.then_some(generation))
+            .expression_attribute_values(":before", n(before.state.generation));
+        self.send_update(update).await
     }
 
     /// Ends the lease without new credentials; they are due again at `refresh_at`, or never.
@@ -171,7 +147,7 @@ impl Store {
             .condition_expression("generation = :before AND is_gone = :no")
             .update_expression(change.expression())
             .set_expression_attribute_values(Some(change.values))
-            .expression_attribute_values(":before", n(record.generation))
+            .expression_attribute_values(":before", n(record.state.generation))
             .expression_attribute_values(":no", AttributeValue::Bool(false));
         if !change.names.is_empty() {
             update = update.set_expression_attribute_names(Some(change.names));
@@ -187,7 +163,7 @@ impl Store {
             .update_credentials(record)
             .condition_expression("generation = :generation")
             .update_expression("SET is_gone = :yes REMOVE refresh_shard, refresh_at, refresh_lease, refresh_holder")
-            .expression_attribute_values(":generation", n(record.generation))
+            .expression_attribute_values(":generation", n(record.state.generation))
             .expression_attribute_values(":yes", AttributeValue::Bool(true));
         self.send_update(update).await
     }

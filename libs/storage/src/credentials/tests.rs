@@ -1,5 +1,6 @@
 use chrono::TimeDelta;
 use domain::connection::Connection;
+use domain::credentials::RefreshReason;
 use domain::id::Ids;
 use domain::testing::{a_connection, a_user, noon};
 
@@ -23,13 +24,11 @@ async fn to_refresh(store: &Store, until: DateTime<Utc>) -> Vec<(UserId, String)
     found
 }
 
-fn refreshed(sealed: &[u8]) -> Refreshed {
-    Refreshed {
-        sealed: sealed.to_vec(),
-        token_expires_at: Some(noon() + TimeDelta::hours(1)),
-        renewed_at: noon(),
-        refresh_at: Some(noon() + TimeDelta::minutes(50)),
-    }
+/// The record after a refresh at noon.
+fn refreshed(record: &CredentialsRecord, sealed: &[u8]) -> CredentialsRecord {
+    let (expires_at, due_at) = (noon() + TimeDelta::hours(1), noon() + TimeDelta::minutes(50));
+    let state = record.state.refreshed(RefreshReason::AccountCheck, Some(expires_at), due_at, noon());
+    CredentialsRecord { sealed: sealed.to_vec(), state, ..record.clone() }
 }
 
 #[tokio::test]
@@ -46,12 +45,11 @@ async fn credentials_are_refreshed_by_one_worker_and_never_over_newer() {
     let later = noon() + TimeDelta::minutes(2);
     assert_eq!(claim(later).await.unwrap(), RefreshClaim::Ours, "the lease of a crashed worker expires");
 
-    let generation = record.generation + 1;
-    assert_eq!(store.store_refreshed(&record, refreshed(b"two")).await.unwrap(), Some(generation));
-    assert_eq!(store.store_refreshed(&record, refreshed(b"late")).await.unwrap(), None);
+    let two = refreshed(&record, b"two");
+    assert!(store.store_refreshed(&record, &two).await.unwrap());
+    assert!(!store.store_refreshed(&record, &refreshed(&record, b"late")).await.unwrap());
     let read = store.credentials(record.user_id, &record.grant_name).await.unwrap().unwrap();
-    assert_eq!((read.generation, read.sealed.as_slice()), (generation, b"two".as_slice()));
-    assert_eq!(read.renewed_at, Some(noon()));
+    assert_eq!(read, two);
     assert!(to_refresh(&store, noon()).await.is_empty());
 
     assert!(!store.end_credentials(&record).await.unwrap(), "old credentials were refused");
@@ -96,17 +94,12 @@ async fn new_credentials_clear_is_gone() {
     // Meanwhile, another worker was refused with the old credentials.
     assert!(store.end_credentials(&record).await.unwrap());
 
-    assert!(
-        store
-            .store_refreshed(&record, Refreshed { refresh_at: Some(noon()), ..refreshed(b"two") })
-            .await
-            .unwrap()
-            .is_some()
-    );
+    assert!(store.store_refreshed(&record, &refreshed(&record, b"two")).await.unwrap());
 
     let read = store.credentials(record.user_id, &record.grant_name).await.unwrap().unwrap();
-    assert!(!read.is_gone);
-    assert_eq!(to_refresh(&store, noon()).await, [(record.user_id, record.grant_name)]);
+    assert!(!read.state.is_gone);
+    let due_at = noon() + TimeDelta::minutes(50);
+    assert_eq!(to_refresh(&store, due_at).await, [(record.user_id, record.grant_name)]);
 }
 
 #[tokio::test]
@@ -117,7 +110,7 @@ async fn reauthorized_grant_is_distinguished_from_the_revoked_one() {
     let later = noon() + TimeDelta::milliseconds(1);
     connect(&store, &Connection { created_at: later, ..connection }, b"new", None).await;
 
-    assert_eq!(store.store_refreshed(&old, refreshed(b"late")).await.unwrap(), None);
+    assert!(!store.store_refreshed(&old, &refreshed(&old, b"late")).await.unwrap());
     assert!(!store.end_credentials(&old).await.unwrap());
 }
 

@@ -57,8 +57,6 @@ impl Account {
             grant_name: name.clone(),
             sealed,
             token_expires_at: credentials.expires_at,
-            renewed_at: None,
-            is_gone: false,
             refresh_at: Some(self.spec.renewal.due_at(&credentials, now)),
         }];
         loop {

@@ -98,7 +98,10 @@ async fn older_generation_does_not_change_a_connection() {
     let id = account.connection.connection_id;
     connected(&store, &user, &[&account], b"sealed").await;
     let first = grant(&store, &account).await;
-    let renewed = |by: u64| CredentialsRecord { generation: first.generation + by, ..first.clone() };
+    let renewed = |by: u64| {
+        let state = CredentialState { generation: first.state.generation + by, ..first.state.clone() };
+        CredentialsRecord { state, ..first.clone() }
+    };
     let needs = async || record(&store, &account).await.connection.needs_reconnection;
 
     assert!(store.mark_needs_reconnection(id, &renewed(2), LostGrant::Grant).await.unwrap());
