@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use cloud::seal::Sealer;
+use domain::credentials::CredentialState;
 use futures::future::join_all;
 use platforms::{Account, Connect, Credentials, Registry};
 use secrecy::ExposeSecret;

@@ -3,6 +3,7 @@ mod grants;
 use chrono::TimeDelta;
 use domain::connect_flow::{ConnectFlow, FlowState};
 use domain::connection::Connection;
+use domain::credentials::{CredentialState, RefreshReason};
 use domain::id::Ids;
 use domain::random::Random;
 use domain::testing::{a_connection, a_user, noon};
