@@ -44,7 +44,7 @@ pub enum AttemptStep {
     Prepare,
     Publish,
     LookUp,
-    /// What follows the publication, such as a first comment.
+    /// A first comment, or what follows the publication.
     Comment,
 }
 
@@ -189,6 +189,7 @@ impl Attempt {
     /// A call of this delivery that has ended.
     pub fn new(
         delivery: &Delivery,
+        segment: usize,
         step: AttemptStep,
         (began_at, ended_at): (DateTime<Utc>, DateTime<Utc>),
         outcome: AttemptOutcome,
@@ -201,7 +202,7 @@ impl Attempt {
             target_id: delivery.target_id,
             connection_id: delivery.connection_id,
             provider: delivery.provider.clone(),
-            segment: 0,
+            segment: u16::try_from(segment).unwrap_or(u16::MAX),
             at: began_at,
             duration_ms: u64::try_from((ended_at - began_at).num_milliseconds()).unwrap_or_default(),
             step,
@@ -226,7 +227,7 @@ mod tests {
     fn attempt(outcome: AttemptOutcome) -> Attempt {
         let call = CallResult { http_status: Some(404), error_kind: Some(ErrorKind::InvalidPost) };
         let times = (noon(), noon() + TimeDelta::milliseconds(321));
-        Attempt::new(&a_delivery(), AttemptStep::LookUp, times, outcome, None, call)
+        Attempt::new(&a_delivery(), 0, AttemptStep::LookUp, times, outcome, None, call)
     }
 
     #[test]

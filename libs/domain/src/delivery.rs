@@ -6,12 +6,17 @@
 //!
 //! ```text
 //! waiting ──open_intent──▶ intent open ──record_publish──▶ published ──▶ follow-ups
-//!    ▲                         │                           failed
-//!    └── known not public ◀── record_look_up ── unknown outcome
+//!  ▲   ▲                      │    │                       failed
+//!  │   └── next segment ◀─────┼────┘
+//!  └── known not public ◀── record_look_up ── unknown outcome
 //! ```
+//!
+//! The segments of a target are published one after the other. What the record has about a publish
+//! call is about the current segment, the first one that is not public.
 
 mod follow_up;
 mod outcome;
+mod preparation;
 mod transitions;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -19,9 +24,10 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::failure::FailureClass;
 use crate::id::{ConnectionId, PostId, TargetId, UserId};
-use crate::post::{Post, Target};
+use crate::post::{Post, SegmentKind, Target};
 pub use follow_up::{FOLLOW_UP_WINDOW, FollowUps};
 pub use outcome::{AttemptError, Claim, LookUpPolicy, Published, Resolution};
+pub use preparation::{Preparation, PreparationStep};
 
 /// The lease of a worker. Longer than the timeout of the delivery function in `template.yaml`, so
 /// that a live worker never loses its lease.
@@ -83,10 +89,22 @@ pub struct Delivery {
     pub provider: String,
     /// The post's revision. Messages about another revision, and their results, are ignored.
     pub revision: u64,
-    /// When the post is due. The publish call never starts earlier.
+    /// When the current segment is due: the post at its scheduled time, a later segment once the
+    /// one before it is public. The publish call never starts earlier.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub publish_at: DateTime<Utc>,
     pub state: State,
+    /// The segments, in order.
+    pub segments: Vec<SegmentKind>,
+    /// The segments that are public: the first ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<Published>,
+    /// How many segments were public before this revision.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub resumed_at: u32,
+    /// Why the first comment, the last segment, is not public although its delivery is published.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment_error: Option<String>,
     /// When the next step is taken. After the end: when the roll-up is.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub next_step_at: DateTime<Utc>,
@@ -98,10 +116,10 @@ pub struct Delivery {
     /// When the current worker's lease ends.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub lease_expires_at: Option<DateTime<Utc>>,
-    /// Publish calls started. Before preparation is complete: consecutive failures of preparation,
-    /// which determine the back-off.
+    /// Publish calls started for the current segment. Before its preparation is complete:
+    /// consecutive failures of preparation, which determine the back-off.
     pub attempts: u32,
-    /// Whether a publish call was ever started.
+    /// Whether a publish call for the current segment was ever started.
     #[serde(default, skip_serializing_if = "is_false")]
     pub has_begun: bool,
     /// When the first publish call with an unknown outcome started. It may have taken effect even
@@ -110,11 +128,10 @@ pub struct Delivery {
     /// [`FailureClass::MayBePublic`].
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub unknown_since: Option<DateTime<Utc>>,
-    /// Whether everything before the publish call is done.
-    pub is_prepared: bool,
-    /// State of the preparation, in the adapter's own form.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub progress: Option<String>,
+    /// Of the segments that are not public, the current one first. A segment without an entry has
+    /// nothing to prepare.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub preparations: Vec<Preparation>,
     /// How often the preparation expired on the platform and was repeated.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub restarts: u32,
@@ -173,7 +190,8 @@ impl MessageKind {
 pub enum State {
     /// There is another step.
     Waiting,
-    Published(Published),
+    /// Every segment is public, except perhaps the first comment.
+    Published,
     /// Not public or not known to be public, and not retried.
     Failed {
         /// For the user.
@@ -227,7 +245,9 @@ pub enum NextStep {
     Leased(DateTime<Utc>),
     /// The next step is due then, not earlier.
     Wait(DateTime<Utc>),
-    Prepare,
+    /// Prepares this segment.
+    Prepare(usize),
+    /// Publishes the current segment.
     Publish,
     /// Asks the platform for the outcome of the last publish call.
     LookUp,
@@ -253,6 +273,10 @@ impl Delivery {
     pub fn new(post: &Post, target: &Target, lead: Option<TimeDelta>, write_id: u64, now: DateTime<Utc>) -> Self {
         let publish_at = post.scheduled_at.unwrap_or(now).max(now);
         let next_step_at = (publish_at - lead.unwrap_or_default()).max(now);
+        let segments: Vec<_> = post.segments(target).iter().map(|it| it.kind).collect();
+        let published: Vec<_> = target.public.iter().map(|it| it.published.clone()).collect();
+        let is_open = lead.map(|_| Preparation::open(next_step_at));
+        let preparations = is_open.map(|it| vec![it; segments.len() - published.len()]).unwrap_or_default();
         Self {
             user_id: post.user_id,
             post_id: post.post_id,
@@ -262,14 +286,17 @@ impl Delivery {
             revision: post.revision,
             publish_at,
             state: State::Waiting,
+            segments,
+            resumed_at: u32::try_from(published.len()).unwrap_or_default(),
+            published,
+            comment_error: None,
             next_step_at,
             due_at: Some(next_step_at),
             lease_expires_at: None,
             attempts: 0,
             has_begun: false,
             unknown_since: None,
-            is_prepared: lead.is_none(),
-            progress: None,
+            preparations,
             restarts: 0,
             intent: None,
             opens_at: None,
@@ -329,6 +356,22 @@ impl Delivery {
         self.unknown_since.or(self.intent.as_ref().map(|it| it.at))
     }
 
+    /// The index of the segment that is published next.
+    pub const fn current_segment(&self) -> usize {
+        self.published.len()
+    }
+
+    /// `None` once every segment is public.
+    pub fn current_kind(&self) -> Option<SegmentKind> {
+        self.segments.get(self.current_segment()).copied()
+    }
+
+    /// Whether this revision has published some segments and not yet all: then the post cannot be
+    /// changed.
+    pub fn is_between_segments(&self) -> bool {
+        self.state == State::Waiting && usize::try_from(self.resumed_at).is_ok_and(|it| it < self.published.len())
+    }
+
     /// Whether the candidate has been public and unclaimed for [`CANDIDATE_WAIT`]. Never while the
     /// delivery's own call may still take effect, because then there could be a second post.
     pub fn accepts_candidate(&self, published: &Published, settle_time: TimeDelta, now: DateTime<Utc>) -> bool {
@@ -363,13 +406,7 @@ impl Delivery {
         if self.gives_up_at() <= now {
             return NextStep::GiveUp;
         }
-        if !self.is_prepared {
-            return NextStep::Prepare;
-        }
-        if now < self.publish_at {
-            return NextStep::Wait(self.publish_at);
-        }
-        NextStep::Publish
+        self.next_preparation_or_publish(now)
     }
 }
 

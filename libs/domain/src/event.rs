@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::connection::Connection;
 use crate::delivery::FailureClass;
 use crate::id::UserId;
-use crate::post::{Post, PostStatus, Target, TargetStatus};
+use crate::post::{Post, PostStatus, SegmentView, Target, TargetStatus};
 use crate::schedule::{parse_instant, show};
 
 /// The source of every event on the bus.
@@ -60,6 +60,13 @@ impl Event {
 
     pub fn target_failed(post: &Post, target: &Target) -> Self {
         Self::for_target("target.failed", post, target)
+    }
+
+    /// The first comment of a published target is not public.
+    pub fn comment_failed(post: &Post, target: &Target) -> Self {
+        let mut event = Self::for_target("target.comment_failed", post, target);
+        event.detail["message"] = target.comment_error.clone().into();
+        event
     }
 
     pub fn connected(connection: &Connection, now: DateTime<Utc>) -> Self {
@@ -114,6 +121,12 @@ impl Event {
                 "scheduled_at": post.scheduled_at.map(show),
                 "message": failed.and_then(|it| it.error_message.as_ref()),
                 "class": failed.and_then(|it| it.failure).map(FailureClass::as_str),
+                "targets": post.targets.iter().map(|it| json!({
+                    "target_id": it.target_id,
+                    "connection_id": it.connection_id,
+                    "status": it.status.as_str(),
+                    "segments": segments(post, it),
+                })).collect::<Vec<_>>(),
             }),
         }
     }
@@ -132,13 +145,26 @@ impl Event {
                 "platform": target.provider,
                 "status": target.status.as_str(),
                 "scheduled_at": post.scheduled_at.map(show),
-                "published_at": target.published_at.map(show),
-                "platform_post_id": target.platform_post_id,
+                "published_at": target.published().map(|it| show(it.at)),
+                "platform_post_id": target.published().map(|it| &it.platform_post_id),
+                "segments": segments(post, target),
                 "message": target.error_message,
                 "class": target.failure.map(FailureClass::as_str),
             }),
         }
     }
+}
+
+fn segments(post: &Post, target: &Target) -> Vec<Value> {
+    let view = |it: SegmentView<'_>| {
+        json!({
+            "kind": it.segment.kind.as_str(),
+            "status": it.status.as_str(),
+            "published_at": it.published.map(|it| show(it.at)),
+            "platform_post_id": it.published.map(|it| &it.platform_post_id),
+        })
+    };
+    post.segment_views(target).into_iter().map(view).collect()
 }
 
 #[cfg(test)]

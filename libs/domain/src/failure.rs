@@ -9,8 +9,10 @@ pub enum FailureClass {
     Refused,
     /// The retry window ended.
     GivenUp,
-    /// It is unknown whether the post is public.
+    /// It is unknown whether the post, or the next reply of its thread, is public.
     MayBePublic,
+    /// The post is public, and a reply of its thread is not.
+    PartlyPublic,
 }
 
 impl FailureClass {
@@ -20,6 +22,7 @@ impl FailureClass {
             Self::Refused => "refused",
             Self::GivenUp => "given_up",
             Self::MayBePublic => "may_be_public",
+            Self::PartlyPublic => "partly_public",
         }
     }
 }

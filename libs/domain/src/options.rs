@@ -11,6 +11,23 @@ pub use spec::{AddressForm, OptionKind, OptionSpec, PlatformOptions, Required, T
 /// Of one target.
 pub const MAX_OPTIONS: usize = 30;
 
+/// Options about the post itself, which its replies do not repeat.
+const FIRST_SEGMENT_ONLY: &[&str] = &[
+    "document_title",
+    "first_comment",
+    "kind",
+    "link",
+    "link_attachment",
+    "poll_duration_minutes",
+    "poll_options",
+    "quote_url",
+    "reply_settings",
+    "reply_to_post_url",
+    "thread_name",
+    "title",
+    "topic_tag",
+];
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum OptionValue {
@@ -68,6 +85,13 @@ impl RequestedOptions {
 
 impl Options {
     pub const NONE: &'static Self = &Self(BTreeMap::new());
+
+    /// The options that apply to the replies of a thread too.
+    #[must_use]
+    pub fn of_replies(&self) -> Self {
+        let applies = |(name, _): &(&str, &OptionValue)| !FIRST_SEGMENT_ONLY.contains(name);
+        self.iter().filter(applies).map(|(name, value)| (name.to_owned(), value.clone())).collect()
+    }
 
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -9,6 +9,7 @@ mod change;
 mod charge;
 mod if_match;
 mod request;
+mod segment;
 mod status;
 mod target;
 #[cfg(test)]
@@ -27,7 +28,8 @@ use crate::validation_errors::ValidationErrors;
 pub use authority::Authority;
 pub use charge::changes;
 pub use if_match::IfMatch;
-pub use request::{Accounts, MediaReference, NewTarget};
+pub use request::{Accounts, MediaReference, NewSegment, NewTarget};
+pub use segment::{FIRST_COMMENT, MAX_REPLIES, PublicSegment, Segment, SegmentContent, SegmentKind, SegmentView};
 pub use status::{PostStatus, TargetStatus};
 pub use target::Target;
 
@@ -79,6 +81,9 @@ pub struct Post {
     pub targets: Vec<Target>,
     /// The files of every target without its own files.
     pub media: Vec<Attachment>,
+    /// The replies that continue the post, on every target without its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thread: Vec<SegmentContent>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_id: Option<ExternalId>,
     /// Each once.
@@ -97,6 +102,8 @@ pub struct NewPost {
     pub scheduled_at: Option<DateTime<Utc>>,
     /// The files of every target without its own files.
     pub media: Vec<MediaReference>,
+    /// The replies of every target without its own.
+    pub thread: Vec<NewSegment>,
     pub external_id: Option<ExternalId>,
     /// Each once.
     pub labels: Vec<Label>,
@@ -115,6 +122,8 @@ pub struct Changes {
     pub scheduled_at: Option<Option<DateTime<Utc>>>,
     /// Replaces all files.
     pub media: Option<Vec<MediaReference>>,
+    /// Replaces all replies.
+    pub thread: Option<Vec<NewSegment>>,
     /// `Some(None)` removes the id.
     pub external_id: Option<Option<ExternalId>>,
     /// Replaces all labels.
@@ -143,6 +152,7 @@ impl NewPost {
             targets: Vec::new(),
             scheduled_at: None,
             media: Vec::new(),
+            thread: Vec::new(),
             external_id: None,
             labels: Vec::new(),
             authority: Authority::default(),
@@ -152,7 +162,7 @@ impl NewPost {
 
     /// The files of the post and of its targets; may contain a file several times.
     pub fn files(&self) -> Vec<MediaReference> {
-        self.media.iter().chain(self.targets.iter().filter_map(|it| it.media.as_ref()).flatten()).cloned().collect()
+        request::files(Some(&self.media), Some(&self.thread), &self.targets).cloned().collect()
     }
 
     /// The post as a draft, without its targets and files.
@@ -171,6 +181,7 @@ impl NewPost {
             creator_name: user.name.clone(),
             targets: Vec::new(),
             media: Vec::new(),
+            thread: Vec::new(),
             external_id: self.external_id.clone(),
             labels: self.labels.clone(),
         }
@@ -178,6 +189,11 @@ impl NewPost {
 }
 
 impl Changes {
+    /// The files that the request names; may contain a file several times.
+    pub fn files(&self) -> impl Iterator<Item = &MediaReference> {
+        request::files(self.media.as_deref(), self.thread.as_deref(), self.targets.as_deref().unwrap_or_default())
+    }
+
     /// The next revision of the post, with the changes that need no decision.
     fn next_revision(&self, post: &Post, now: DateTime<Utc>) -> Post {
         let mut next =
@@ -212,7 +228,7 @@ impl Filter {
 impl Post {
     pub fn check_deletable(&self) -> Result<(), ValidationErrors> {
         self.check_changeable()?;
-        if self.targets.iter().any(|it| it.status == TargetStatus::Published) {
+        if self.targets.iter().any(Target::is_public) {
             let status = self.status.as_str();
             return Err(ValidationErrors::one(
                 "status",
@@ -248,7 +264,13 @@ impl Post {
 
     /// The files of the post and of its targets; may contain a file several times.
     pub fn files(&self) -> impl Iterator<Item = &Attachment> {
-        self.media.iter().chain(self.targets.iter().filter_map(|it| it.media.as_ref()).flatten())
+        self.media.iter().chain(self.thread.iter().flat_map(|it| &it.media)).chain(self.targets.iter().flat_map(
+            |target| {
+                let replies = target.thread.iter().flatten();
+                let public = target.public.iter().filter_map(|it| it.content.as_ref());
+                target.media.iter().flatten().chain(replies.chain(public).flat_map(|it| &it.media))
+            },
+        ))
     }
 
     pub fn target(&self, id: TargetId) -> Option<&Target> {

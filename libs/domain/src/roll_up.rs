@@ -36,14 +36,15 @@ impl Post {
 }
 
 /// Whether the post may not be changed. That is so if the outcome of a publish call of one of its
-/// targets is unknown, because a change could publish it twice; or if some targets have ended and
+/// targets is unknown, because a change could publish it twice; if a target has published a part of
+/// its thread; or if some targets have ended and
 /// others are about to be published. A target that waits after an error is not about to be: its
 /// user may change the post, or cancel it.
 fn is_under_way<'a>(deliveries: impl Iterator<Item = &'a Delivery>) -> bool {
     let (mut has_ended, mut is_continuing) = (false, false);
     for delivery in deliveries {
         let may_be_public = matches!(delivery.state, State::Failed { class: FailureClass::MayBePublic, .. });
-        if delivery.intent.is_some() || may_be_public {
+        if delivery.intent.is_some() || delivery.is_between_segments() || may_be_public {
             return true;
         }
         has_ended |= delivery.state != State::Waiting;
@@ -54,26 +55,27 @@ fn is_under_way<'a>(deliveries: impl Iterator<Item = &'a Delivery>) -> bool {
 
 impl Target {
     fn roll_up(&mut self, delivery: &Delivery) {
+        self.add_public(&delivery.published);
         match &delivery.state {
             // The delivery was read before it ended. In the meantime another worker has recorded
             // its end in the post, and an end is final.
             State::Waiting if self.status.has_ended() => {}
             State::Waiting => {
-                self.status = if delivery.intent.is_some() { TargetStatus::Publishing } else { TargetStatus::Pending };
+                let is_under_way = delivery.intent.is_some() || self.is_public();
+                self.status = if is_under_way { TargetStatus::Publishing } else { TargetStatus::Pending };
                 self.error_message = delivery.waiting_message();
             }
-            State::Published(published) => {
+            State::Published => {
                 self.status = TargetStatus::Published;
-                self.published_at = Some(published.at);
-                self.platform_post_id = Some(published.platform_post_id.clone());
-                self.platform_post_url.clone_from(&published.url);
                 self.error_message = None;
+                self.comment_error.clone_from(&delivery.comment_error);
+                self.release_charges();
             }
             State::Failed { reason, class } => {
                 self.status = TargetStatus::Failed;
                 self.error_message = Some(reason.clone());
                 self.failure = Some(*class);
-                self.release_charge_unless_final();
+                self.release_charges();
             }
         }
     }

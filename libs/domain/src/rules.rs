@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::media::Attachment;
 use crate::options::Options;
-use crate::text::PostText;
+use crate::post::MAX_REPLIES;
 pub use counting::{Counting, Unit};
 pub use depending::{ConditionalRules, OptionCondition};
 pub use file_rule::FileRule;
@@ -42,6 +42,9 @@ pub struct Rules {
     /// Further rules that apply where an option has one of some values.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "known")]
     pub depending: Vec<ConditionalRules>,
+    /// The most replies that can continue a post as a thread; 0 where there are none.
+    #[serde(default)]
+    pub max_thread: u32,
     /// What a post costs the operator; `None` if nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
@@ -61,7 +64,7 @@ pub struct RuleViolation {
 impl Rules {
     /// `title` is the platform's name.
     pub fn new(title: impl Into<String>, rules: impl Into<Vec<Rule>>) -> Self {
-        Self { title: title.into(), rules: rules.into(), depending: Vec::new(), price: None }
+        Self { title: title.into(), rules: rules.into(), depending: Vec::new(), max_thread: 0, price: None }
     }
 
     /// Adds rules that apply only under this condition.
@@ -69,6 +72,12 @@ impl Rules {
     pub fn with_rules_when(mut self, when: OptionCondition, rules: impl Into<Vec<Rule>>) -> Self {
         self.depending.push(ConditionalRules { when, rules: rules.into() });
         self
+    }
+
+    /// Permits threads of any length that the API accepts.
+    #[must_use]
+    pub fn with_threads(self) -> Self {
+        Self { max_thread: u32::try_from(MAX_REPLIES).unwrap_or(u32::MAX), ..self }
     }
 
     /// Sets what each post costs the operator.
@@ -88,12 +97,33 @@ impl Rules {
         self.rules.iter().map(|rule| (rule, None)).chain(depending)
     }
 
+    /// Whether the platform cannot publish a thread with this many replies.
+    pub fn thread_breaches(&self, replies: usize) -> Option<RuleViolation> {
+        let title = &self.title;
+        let message = match self.max_thread {
+            _ if replies == 0 => return None,
+            0 => format!(
+                "{title} has no threads; give this account \"thread\": [] and a content of its own with the whole text"
+            ),
+            max if usize::try_from(max).is_ok_and(|max| replies <= max) => return None,
+            max => format!("{title} takes at most {max} replies in a thread; this has {replies}"),
+        };
+        Some(RuleViolation { rule: "max_thread", field: "thread".into(), message })
+    }
+
+    /// Like [`Rules::breaches`], for a reply of a thread.
+    pub fn reply_breaches(&self, text: Option<&str>, media: &[Attachment], options: &Options) -> Vec<RuleViolation> {
+        let mut breaches = self.breaches(text, media, &options.of_replies());
+        breaches.retain(|it| matches!(&*it.field, "content" | "media"));
+        breaches
+    }
+
     /// Every rule that a post with this text, these files and these options would violate.
-    pub fn breaches(&self, text: &PostText, media: &[Attachment], options: &Options) -> Vec<RuleViolation> {
+    pub fn breaches(&self, text: Option<&str>, media: &[Attachment], options: &Options) -> Vec<RuleViolation> {
         let check_rule = |(rule, when): (&Rule, Option<&OptionCondition>)| {
             let (id, field, title) = (rule.id(), rule.field(options), &self.title);
             let clause = when.map_or_else(String::new, |it| it.description(options).to_string());
-            let messages = rule.faults(text.as_str(), media, options).into_iter();
+            let messages = rule.faults(text.unwrap_or_default(), media, options).into_iter();
             messages.map(move |it| RuleViolation {
                 rule: id,
                 field: field.clone(),

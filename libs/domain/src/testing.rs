@@ -9,7 +9,7 @@ use crate::connection::{AccountInfo, Connection};
 use crate::delivery::{Delivery, State};
 use crate::id::{ConnectionId, Ids, MediaId, PostId, TargetId, UserId, WebhookId};
 use crate::media::{Attachment, MimeType};
-use crate::post::{Accounts, NewPost, NewTarget, Post};
+use crate::post::{Accounts, NewPost, NewTarget, Post, SegmentKind};
 use crate::random::Random;
 use crate::rules::{Counting, Rule, Rules};
 use crate::schedule::show;
@@ -116,14 +116,17 @@ pub fn a_delivery() -> Delivery {
         revision: 1,
         publish_at: noon(),
         state: State::Waiting,
+        segments: vec![SegmentKind::Post],
+        published: Vec::new(),
+        resumed_at: 0,
+        comment_error: None,
         next_step_at: noon(),
         due_at: Some(noon()),
         lease_expires_at: None,
         attempts: 0,
         has_begun: false,
         unknown_since: None,
-        is_prepared: true,
-        progress: None,
+        preparations: Vec::new(),
         restarts: 0,
         intent: None,
         opens_at: None,

@@ -349,6 +349,7 @@ impl FakePlatform for Bluesky {
             id: entry.uri(),
             text: entry.value["text"].as_str().unwrap_or_default().to_owned(),
             media: embed::media(&entry.value["embed"]).iter().map(medium).collect(),
+            reply_to: None,
         };
         state.repo.entries(record::POST).map(post).collect()
     }

@@ -69,7 +69,7 @@ pub use last_call::with_last_call;
 pub use lead_times::LeadTimes;
 pub use platform::{Connect, FollowUp, Followed, Platform, Publish, STEP_LIMIT, Step};
 pub use platform_info::{Access, PlatformInfo};
-pub use publish_request::{FittedPicture, MediaBytes, MediaReadError, MediaReader, Picture, PublishRequest};
+pub use publish_request::{FittedPicture, MediaBytes, MediaReadError, MediaReader, Picture, PublishRequest, ReplyTo};
 pub use refresh_policy::RefreshPolicy;
 pub use registry::{Capability, LeadTimesByPlatform, Registry, budgets, platform_infos, vocabulary};
 pub use setup::{PlatformSettings, Setup, SetupError};

@@ -288,7 +288,6 @@ fn link(name: &str) -> String {
 impl PublishAdapter for LinkedIn {
     const TITLE: &'static str = TITLE;
     const SETTLE_TIME: TimeDelta = SETTLE_TIME;
-    const COMMENT_OPTION: Option<&'static str> = Some(FIRST_COMMENT);
     /// Users assign roles and scopes, so a list that is forbidden stays forbidden until they do.
     const FORBIDDEN_LIST_IS_FINAL: bool = true;
 
@@ -394,10 +393,5 @@ impl PublishAdapter for LinkedIn {
         } else {
             Resolution::Undeterminable { advice }
         }
-    }
-
-    async fn comment(&self, request: &PublishRequest<'_>, published: &Published, text: &str) -> Result<(), CallError> {
-        let (actor, post) = (&request.profile.account_id, &published.platform_post_id);
-        self.api.comment(Auth::account(request.credentials, request.now), (actor, post), text).await
     }
 }

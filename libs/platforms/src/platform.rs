@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::AccountInfo;
+pub use domain::delivery::PreparationStep as Step;
 use domain::delivery::{AttemptError, LookUpPolicy, Published, Resolution};
 use domain::rules::Rules;
 
@@ -22,24 +23,7 @@ use crate::refresh_policy::RefreshPolicy;
 /// and needs the time until then to store the outcome.
 pub const STEP_LIMIT: Duration = Duration::from_secs(40);
 
-/// The result of a preparation step.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// Only the publish call is left.
-    Ready {
-        /// For [`PublishRequest::progress`].
-        progress: Option<String>,
-    },
-    /// Not finished; `prepare` is called again.
-    Again {
-        /// For [`PublishRequest::progress`]; stored before the next call.
-        progress: String,
-        /// Not before this time.
-        at: DateTime<Utc>,
-    },
-}
-
-/// Something to do after the publish call, such as a first comment.
+/// Something to do after the publish call, such as an entry in a playlist.
 #[derive(Clone, Copy, Debug)]
 pub struct FollowUp<'a> {
     /// A name from [`Publish::follow_ups`], possibly of an earlier version of the adapter.
@@ -190,13 +174,13 @@ pub trait Connect: Platform {
 /// Publishes posts. Each call returns within [`STEP_LIMIT`].
 #[async_trait::async_trait]
 pub trait Publish: Platform {
-    /// The next step before the publish call. It must not make the post public. Called from the
-    /// platform's `LEAD` on.
+    /// The next step before the publish call. It must not make the segment public. Called from the
+    /// platform's `LEAD` on, for all segments.
     async fn prepare(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
         Ok(Step::Ready { progress: request.progress.map(str::to_owned) })
     }
 
-    /// The publish call: the only one that makes the post public.
+    /// The publish call: the only one that makes the segment public.
     async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError>;
 
     /// Asks whether a call of [`Publish::publish`] with this reference took effect. The first call
@@ -204,7 +188,7 @@ pub trait Publish: Platform {
     /// at [`PublishRequest::called_at`].
     async fn look_up(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution;
 
-    /// The steps after the post is public, by name, such as `first_comment`; empty for most posts.
+    /// The steps after the post is public, by name, such as `playlist`; empty for most posts.
     /// The steps run one after the other and are best effort: the post stays published.
     fn follow_ups(&self, request: &PublishRequest<'_>) -> Vec<&'static str> {
         let _ = request;

@@ -5,9 +5,10 @@ use std::ops::Range;
 use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::AccountInfo;
-use domain::delivery::PUBLISH_CALL_DELAY;
+use domain::delivery::{PUBLISH_CALL_DELAY, Published};
 use domain::media::{Attachment, MimeType, PictureBounds};
 use domain::options::Options;
+use domain::post::SegmentKind;
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 use serde::de::DeserializeOwned;
@@ -15,14 +16,20 @@ use serde::de::DeserializeOwned;
 use crate::account::Credentials;
 use crate::recognition::Claims;
 
-/// One target of a post, ready to be published.
+/// One segment of a target, ready to be published.
 pub struct PublishRequest<'a> {
     pub profile: &'a AccountInfo,
     pub credentials: &'a Credentials,
+    pub segment: SegmentKind,
+    /// What a reply or a comment follows. `None` for the post, and while a reply is prepared before
+    /// the segment before it is public.
+    pub reply_to: Option<ReplyTo<'a>>,
+    /// Empty for a segment with files alone.
     pub text: &'a str,
     pub media: &'a [Attachment],
+    /// For a reply, those that apply to replies; for a comment, none.
     pub options: &'a Options,
-    /// The idempotency key: identical in every attempt of this delivery and revision, and unique to
+    /// The idempotency key: identical in every attempt of this segment and revision, and unique to
     /// them.
     pub reference: &'a str,
     /// The progress of `Publish::prepare`, in the adapter's own format.
@@ -30,7 +37,8 @@ pub struct PublishRequest<'a> {
     /// Whether an earlier publish call had an unknown outcome. What that call may have published
     /// must not be published in another form.
     pub may_have_published: bool,
-    /// The due second, for platforms that accept a timestamp. Identical in every attempt.
+    /// When the segment is due, for platforms that accept a timestamp. Identical in every attempt of
+    /// the post. A reply is prepared with the time of the post, and published with its own.
     pub publish_at: DateTime<Utc>,
     /// For a look-up: when the intent of the latest publish call was written. The call began
     /// within [`PUBLISH_CALL_DELAY`] after that, so an adapter repeats it only from
@@ -41,6 +49,15 @@ pub struct PublishRequest<'a> {
     /// Which posts of this account other deliveries have made.
     pub claims: &'a dyn Claims,
     pub now: DateTime<Utc>,
+}
+
+/// The public segments that a reply or a comment follows.
+#[derive(Clone, Copy, Debug)]
+pub struct ReplyTo<'a> {
+    /// The first segment.
+    pub root: &'a Published,
+    /// The segment before this one; for a comment, the first segment.
+    pub parent: &'a Published,
 }
 
 impl PublishRequest<'_> {

@@ -264,7 +264,6 @@ impl PublishAdapter for Sandbox {
     const TITLE: &'static str = TITLE;
     const SETTLE_TIME: TimeDelta = SETTLES;
     const RECOGNIZES: bool = false;
-    const COMMENT_OPTION: Option<&'static str> = Some(FIRST_COMMENT);
 
     type Uploaded = String;
 
@@ -307,12 +306,5 @@ impl PublishAdapter for Sandbox {
         let call = self.api.get(Auth::post(request), &["api", "posts"]).query(&[("reference", request.reference)]);
         let posts: Vec<FoundPost> = call.header(ON_BEHALF_OF, &request.profile.account_id).read().await?;
         Ok(posts.into_iter().next().map(|it| Published::new(it.id, it.posted_at).with_url(it.url)))
-    }
-
-    async fn comment(&self, request: &PublishRequest<'_>, published: &Published, text: &str) -> Result<(), CallError> {
-        let path = ["api", "posts", &published.platform_post_id, "comments"];
-        let call = self.api.post(Auth::post(request), &path).header(ON_BEHALF_OF, &request.profile.account_id);
-        let comment = serde_json::json!({ "text": text, "reference": request.reference });
-        call.json(&comment).timeout(PUBLISH_TIMEOUT).effect(Effect::Public).expect_success().await
     }
 }

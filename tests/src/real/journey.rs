@@ -358,6 +358,8 @@ impl<'a> Journey<'a> {
         PublishRequest {
             profile: &account.profile,
             credentials: &account.credentials,
+            segment: SegmentKind::Post,
+            reply_to: None,
             text: sent.text,
             media: sent.media,
             options: &self.server.options,

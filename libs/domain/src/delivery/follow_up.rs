@@ -49,7 +49,7 @@ impl Delivery {
     /// Adds follow-ups to a published delivery, which stays in the due index until they have ended.
     #[must_use]
     pub fn with_follow_ups(mut self, names: Vec<String>, now: DateTime<Utc>) -> Self {
-        if matches!(self.state, State::Published(_)) && !names.is_empty() {
+        if self.state == State::Published && !names.is_empty() {
             let ends_at = now + FOLLOW_UP_WINDOW;
             self.follow_ups = Some(FollowUps { names, progress: None, attempts: 0, call_begun_at: None, ends_at });
         }

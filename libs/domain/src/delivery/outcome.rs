@@ -13,11 +13,19 @@ pub struct Published {
     pub at: DateTime<Utc>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// What a reply to it needs besides the id, in the adapter's own form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handle: Option<String>,
 }
 
 impl Published {
     pub fn new(platform_post_id: impl Into<String>, at: DateTime<Utc>) -> Self {
-        Self { platform_post_id: platform_post_id.into(), at, url: None }
+        Self { platform_post_id: platform_post_id.into(), at, url: None, handle: None }
+    }
+
+    #[must_use]
+    pub fn with_handle(self, handle: impl Into<String>) -> Self {
+        Self { handle: Some(handle.into()), ..self }
     }
 
     /// Sets the URL that the platform returned. A value that is not a web address, or is too long,

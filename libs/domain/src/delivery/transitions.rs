@@ -8,6 +8,7 @@ use super::{
     MAX_POSTPONEMENT, MAX_PREPARATION_PAUSE, MAX_RECONNECTION_CHECK, MAX_RETRY_WAIT, MessageKind, Note,
     PUBLISH_CALL_DELAY, Published, Resolution, State,
 };
+use crate::post::SegmentKind;
 
 /// How often the wait between two look-ups doubles: up to 512 s.
 const MOST_DOUBLINGS: u32 = 8;
@@ -61,33 +62,6 @@ impl Delivery {
         self.lease(now)
     }
 
-    /// Records a step of the preparation. `again_at` is when it can continue; `None` when it is
-    /// complete.
-    #[must_use]
-    pub fn record_preparation(mut self, progress: Option<String>, again_at: Option<DateTime<Utc>>) -> Self {
-        self.progress = progress;
-        self.attempts = 0;
-        self.note = None;
-        self.is_prepared = again_at.is_none();
-        let next_step_at = again_at.unwrap_or(self.publish_at);
-        self.wait_until(next_step_at, None)
-    }
-
-    /// Records an error before the publish call: nothing is public.
-    #[must_use]
-    pub fn fail_preparation(self, error: AttemptError, now: DateTime<Utc>, jitter: u32) -> Self {
-        let mut counted = self;
-        counted.attempts += 1;
-        let error = match error {
-            // No call before the publish call can make a post public.
-            AttemptError::Duplicate { reason } | AttemptError::Unknown { reason, .. } => {
-                AttemptError::RetryLater { retry_at: None, reason }
-            }
-            it => it,
-        };
-        counted.record_publish(Err(error), now, jitter)
-    }
-
     /// Records how the publish call ended, or that the connection cannot be used.
     ///
     /// A platform can lengthen our back-off, never shorten it.
@@ -113,8 +87,7 @@ impl Delivery {
             }
             Err(AttemptError::PreparationExpired { reason }) => {
                 self.intent = None;
-                self.is_prepared = false;
-                self.progress = None;
+                self.restart_preparation(now + wait);
                 self.attempts = 0;
                 self.restarts += 1;
                 self.retry(now + wait, reason, now)
@@ -279,10 +252,25 @@ impl Delivery {
 
     /// Clamps the platform's timestamp to the range from the first call that may have made the post
     /// to now.
-    fn published(self, published: Published, now: DateTime<Utc>) -> Self {
+    fn published(mut self, published: Published, now: DateTime<Utc>) -> Self {
         let begun_at = self.unknown_outcome_since().unwrap_or(published.at);
         let at = published.at.min(now).max(begun_at);
-        self.ended(State::Published(Published { at, ..published }))
+        self.published.push(Published { at, ..published });
+        if self.current_kind().is_some() { self.next_segment(now) } else { self.ended(State::Published) }
+    }
+
+    /// Begins the next segment, at once. Nothing that is known about the last one applies to it.
+    fn next_segment(mut self, now: DateTime<Utc>) -> Self {
+        self.advance_preparation(now);
+        self.publish_at = now;
+        self.attempts = 0;
+        self.has_begun = false;
+        self.unknown_since = None;
+        self.restarts = 0;
+        self.intent = None;
+        self.opens_at = None;
+        self.note = None;
+        self.wait_until(now, None)
     }
 
     /// The open call certainly had no effect. An earlier one may have had, and may have been for
@@ -300,7 +288,21 @@ impl Delivery {
             }
             (class, _) => (reason, class),
         };
-        self.ended(State::Failed { reason, class })
+        match self.current_kind() {
+            Some(SegmentKind::Comment) => Self { comment_error: Some(reason), ..self }.ended(State::Published),
+            Some(SegmentKind::Reply) => {
+                let class = if class == FailureClass::MayBePublic { class } else { FailureClass::PartlyPublic };
+                let reason = format!("{} {reason}", self.public_count());
+                self.ended(State::Failed { reason, class })
+            }
+            Some(SegmentKind::Post) | None => self.ended(State::Failed { reason, class }),
+        }
+    }
+
+    /// How much of a thread is public, for the user.
+    fn public_count(&self) -> String {
+        let all = self.segments.iter().filter(|it| **it != SegmentKind::Comment).count();
+        format!("{} of the {all} posts of this thread are public.", self.published.len())
     }
 
     fn ended(mut self, state: State) -> Self {

@@ -3,11 +3,13 @@
 use chrono::{DateTime, Utc};
 
 use super::request::{Accounts, MediaReference, NewTarget, largest_text};
+use super::segment::{Segment, SegmentContent, SegmentKind};
 use super::status::{PostStatus, TargetStatus};
-use super::target::{build_targets, carried};
+use super::target::{Target, build_targets, carried};
 use super::{Changes, MAX_TEXT_BYTES, NewPost, Post};
 use crate::id::{ConnectionId, Ids};
 use crate::media::{AltText, Attachment};
+use crate::rules::RuleViolation;
 use crate::text::PostText;
 use crate::user::User;
 use crate::validation_errors::ValidationErrors;
@@ -26,12 +28,13 @@ impl Post {
         let draft = new.draft(user, ids, now);
         let mut errors = new.faults;
         let targets = build_targets(&new.targets, &[], files, accounts, ids, &mut errors);
-        let post = Self { targets, media: carried(&new.media, files), ..draft };
+        let thread: Vec<_> = new.thread.iter().map(|it| it.content(files)).collect();
+        let post = Self { targets, media: carried(&new.media, files), thread, ..draft };
         let post = match new.scheduled_at {
             Some(at) => post.schedule(at, accounts, &new.targets, |_| true, &mut errors),
             None => post,
         };
-        post.check_size(|| largest_text(Some(&post.text), &new.targets, &new.media), &mut errors);
+        post.check_size(|| largest_text(Some(&post.text), &new.media, &new.thread, &new.targets), &mut errors);
         errors.or(post)
     }
 
@@ -50,26 +53,23 @@ impl Post {
         let mut errors = changes.faults;
         let mut files = added;
         files.extend(self.files().cloned());
+        post.keep_public_content();
         let named = changes.targets.as_deref();
         if let Some(targets) = named {
-            post.check_published_targets(targets, &mut errors);
+            self.check_public_targets(targets, &mut errors);
             post.targets = build_targets(targets, &self.targets, &files, accounts, ids, &mut errors);
         }
         let named = named.unwrap_or_default();
         let has_text = changes.text.is_some();
         if let Some(text) = changes.text {
-            for target in post.targets.iter_mut().filter(|it| it.status == TargetStatus::Published) {
-                // The target was published with the old text, which it keeps as its own.
-                target.text.get_or_insert_with(|| self.text.clone());
-            }
             post.text = text;
         }
-        let media = changes.media.as_deref();
+        let (media, thread) = (changes.media.as_deref(), changes.thread.as_deref());
         if let Some(media) = media {
-            for target in post.targets.iter_mut().filter(|it| it.status == TargetStatus::Published) {
-                target.media.get_or_insert_with(|| self.media.clone());
-            }
             post.media = carried(media, &files);
+        }
+        if let Some(thread) = thread {
+            post.thread = thread.iter().map(|it| it.content(&files)).collect();
         }
         let post = match (changes.scheduled_at, self.status) {
             (Some(Some(_)), _) if post.is_all_public() => {
@@ -90,7 +90,10 @@ impl Post {
             }
             (None, _) => post,
         };
-        let largest = || largest_text(has_text.then_some(&post.text), named, media.unwrap_or_default());
+        let largest = || {
+            let text = has_text.then_some(&post.text);
+            largest_text(text, media.unwrap_or_default(), thread.unwrap_or_default(), named)
+        };
         post.check_size(largest, &mut errors);
         errors.or(post.finish_if_all_public())
     }
@@ -110,8 +113,8 @@ impl Post {
         if self.targets.is_empty() && none_named {
             errors.add_sentence("platforms", "a scheduled post needs at least one account in platforms");
         }
-        let (text, media) = (self.text.clone(), self.media.clone());
-        for (index, target) in self.targets.iter_mut().enumerate() {
+        let breaches: Vec<_> = self.targets.iter().map(|it| self.breaches(it, accounts)).collect();
+        for (index, (target, breaches)) in self.targets.iter_mut().zip(breaches).enumerate() {
             // The index of a target can differ from its index in the request, because entries that
             // cannot be used were left out. Messages need the latter.
             let named = named.iter().find(|it| it.connection_id == target.connection_id);
@@ -128,10 +131,8 @@ impl Post {
                 Some(account) if account.needs_reconnection && needs_credentials(target.connection_id) => {
                     errors.add(field, "needs reconnection; connect the account again first");
                 }
-                Some(account) => {
-                    let (text, media) =
-                        (target.text.as_ref().unwrap_or(&text), target.media.as_ref().unwrap_or(&media));
-                    for violation in account.rules.breaches(text, media, &target.options) {
+                Some(_) => {
+                    for violation in breaches {
                         errors.add_sentence(format!("platforms.{index}.{}", violation.field), violation.message);
                     }
                 }
@@ -142,8 +143,31 @@ impl Post {
         self
     }
 
+    /// The rules that the segments of a target violate which are not public.
+    fn breaches(&self, target: &Target, accounts: &Accounts) -> Vec<RuleViolation> {
+        let Some(account) = accounts.get(&target.connection_id) else { return Vec::new() };
+        let segments = self.segments(target);
+        let waiting = segments.iter().enumerate().skip(target.public.len());
+        let no_thread = account.rules.thread_breaches(self.thread_of(target).len());
+        let breaches = waiting.flat_map(|(index, segment)| {
+            let found = match segment.kind {
+                SegmentKind::Post => account.rules.breaches(segment.text, segment.media, &target.options),
+                SegmentKind::Reply if no_thread.is_some() => Vec::new(),
+                SegmentKind::Reply => account.rules.reply_breaches(segment.text, segment.media, &target.options),
+                // An option, whose value is checked with the options.
+                SegmentKind::Comment => Vec::new(),
+            };
+            let in_thread = |it: RuleViolation| match index.checked_sub(1) {
+                Some(entry) => RuleViolation { field: format!("thread.{entry}.{}", it.field).into(), ..it },
+                None => it,
+            };
+            found.into_iter().map(in_thread).collect::<Vec<_>>()
+        });
+        breaches.chain(no_thread.clone()).collect()
+    }
+
     fn unschedule(mut self, errors: &mut ValidationErrors) -> Self {
-        if self.targets.iter().any(|it| it.status == TargetStatus::Published) {
+        if self.targets.iter().any(Target::is_public) {
             errors.add_sentence(
                 "scheduled_at",
                 "a post that is public on some accounts cannot go back to draft; set a new scheduled_at to retry the others",
@@ -158,32 +182,42 @@ impl Post {
         self
     }
 
-    fn check_published_targets(&self, targets: &[NewTarget], errors: &mut ValidationErrors) {
-        for published in self.targets.iter().filter(|it| it.status == TargetStatus::Published) {
-            let Some(named) = targets.iter().find(|it| it.connection_id == published.connection_id) else {
-                let id = published.connection_id;
+    /// What a target has published cannot be removed or changed by the target's entry.
+    fn check_public_targets(&self, targets: &[NewTarget], errors: &mut ValidationErrors) {
+        for target in self.targets.iter().filter(|it| it.is_public()) {
+            let Some(named) = targets.iter().find(|it| it.connection_id == target.connection_id) else {
+                let id = target.connection_id;
                 errors.add_sentence(
                     "platforms",
                     format!("the account {id} has already published this post and cannot be removed from it"),
                 );
                 continue;
             };
-            let index = named.index;
-            let other = named.text.as_ref().filter(|it| *it != self.text_of(published));
-            if other.is_some() {
-                errors.add(format!("platforms.{index}.content"), "is already public and cannot be changed");
+            let mut refuse = |field: &str| {
+                errors.add(format!("platforms.{}.{field}", named.index), "is already public and cannot be changed");
+            };
+            let segments = self.segments(target);
+            let (post, replies) = (segments[0], segments.iter().filter(|it| it.kind == SegmentKind::Reply));
+            if named.text.as_ref().is_some_and(|it| Some(it.as_str()) != post.text) {
+                refuse("content");
             }
-            let is_same_file = |it: &MediaReference, file: &Attachment| it.find_in([file]).as_ref() == Some(file);
-            let other = named.media.as_ref().filter(|named| {
-                let published_files = self.media_of(published);
-                named.len() != published_files.len()
-                    || !named.iter().zip(published_files).all(|(it, file)| is_same_file(it, file))
-            });
-            if other.is_some() {
-                errors.add(format!("platforms.{index}.media"), "is already public and cannot be changed");
+            if named.media.as_ref().is_some_and(|it| !are_same_files(it, post.media)) {
+                refuse("media");
             }
-            if !named.options.said.is_empty() && named.options.said != published.options {
-                errors.add(format!("platforms.{index}.options"), "is already public and cannot be changed");
+            let is_whole = target.status == TargetStatus::Published;
+            if let Some(thread) = &named.thread {
+                let public = replies.clone().take(target.public.len() - 1);
+                let is_kept = |(index, public): (usize, &Segment<'_>)| {
+                    thread.get(index).is_some_and(|it| {
+                        it.text.as_ref().map(PostText::as_str) == public.text && are_same_files(&it.media, public.media)
+                    })
+                };
+                if !public.enumerate().all(is_kept) || is_whole && thread.len() != replies.count() {
+                    refuse("thread");
+                }
+            }
+            if !named.options.said.is_empty() && named.options.said != target.options {
+                refuse("options");
             }
         }
     }
@@ -193,9 +227,15 @@ impl Post {
     fn check_size(&self, largest: impl FnOnce() -> Option<String>, errors: &mut ValidationErrors) {
         let overrides = self.targets.iter().filter_map(|it| it.text.as_ref());
         let texts = overrides.chain([&self.text]).map(PostText::as_str);
-        let alt_texts = self.files().filter_map(|it| it.alt_text.as_ref()).map(AltText::as_str);
+        let own_files = self.media.iter().chain(self.targets.iter().flat_map(|it| it.media.iter().flatten()));
+        let alt_texts = own_files.filter_map(|it| it.alt_text.as_ref()).map(AltText::as_str);
         let options: usize = self.targets.iter().map(|it| it.options.bytes()).sum();
-        let bytes = texts.chain(alt_texts).map(str::len).sum::<usize>() + options;
+        let of_targets = self.targets.iter().flat_map(|target| {
+            let public = target.public.iter().filter_map(|it| it.content.as_ref());
+            target.thread.iter().flatten().chain(public)
+        });
+        let contents: usize = self.thread.iter().chain(of_targets).map(SegmentContent::bytes).sum();
+        let bytes = texts.chain(alt_texts).map(str::len).sum::<usize>() + options + contents;
         if MAX_TEXT_BYTES < bytes {
             errors.add(
                 largest().unwrap_or_else(|| "content".to_owned()),
@@ -220,4 +260,9 @@ impl Post {
     fn is_all_public(&self) -> bool {
         !self.targets.is_empty() && self.targets.iter().all(|it| it.status == TargetStatus::Published)
     }
+}
+
+fn are_same_files(named: &[MediaReference], files: &[Attachment]) -> bool {
+    let is_same = |(named, file): (&MediaReference, &Attachment)| named.find_in([file]).as_ref() == Some(file);
+    named.len() == files.len() && named.iter().zip(files).all(is_same)
 }

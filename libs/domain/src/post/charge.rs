@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
-use super::{Accounts, Post, PostStatus, Target, TargetStatus};
+use super::{Accounts, Post, PostStatus, Segment, Target, TargetStatus};
 use crate::budget::{BudgetKey, Budgets, Change, Charge, MilliDollars, Month};
 use crate::failure::FailureClass;
-use crate::id::TargetId;
 
 impl Post {
     /// Charges the targets to the budgets. Drafts are not charged; targets that are not scheduled
@@ -15,19 +14,22 @@ impl Post {
     #[must_use]
     pub fn charged(mut self, accounts: &Accounts, budgets: &Budgets, now: DateTime<Utc>) -> Self {
         let month = Month::from_instant(self.scheduled_at.map_or(now, |it| it.max(now)));
-        let charge = |target: &Target| {
+        let charges = |target: &Target| -> Option<Vec<Charge>> {
             let price = accounts.get(&target.connection_id)?.rules.price?;
-            let cost = price.for_text(self.text_of(target).as_str());
-            Some(Charge { month, cost, budget: budgets.get(&target.provider)? })
+            let budget = budgets.get(&target.provider)?;
+            let kept = target.final_charges();
+            let new = self.segments(target).into_iter().skip(kept.len());
+            let charge = |it: Segment<'_>| Charge { month, cost: price.for_text(it.text.unwrap_or_default()), budget };
+            Some(kept.into_iter().chain(new.map(charge)).collect())
         };
         let charges: Vec<_> = match self.status {
-            PostStatus::Scheduled => self.targets.iter().map(charge).collect(),
-            PostStatus::Draft => vec![None; self.targets.len()],
+            PostStatus::Scheduled => self.targets.iter().map(|it| charges(it).unwrap_or_default()).collect(),
+            PostStatus::Draft => vec![Vec::new(); self.targets.len()],
             PostStatus::Publishing | PostStatus::Published | PostStatus::Failed => return self,
         };
-        for (target, charge) in self.targets.iter_mut().zip(charges) {
+        for (target, charges) in self.targets.iter_mut().zip(charges) {
             if target.status != TargetStatus::Published {
-                target.charge = charge;
+                target.charges = charges;
             }
         }
         self
@@ -35,25 +37,23 @@ impl Post {
 }
 
 impl Target {
-    /// Whether the charge is final: the target is public, or may be.
-    fn is_charge_final(&self) -> bool {
-        self.status == TargetStatus::Published || self.failure == Some(FailureClass::MayBePublic)
+    /// The charges that are final: of segments that are public, or may be.
+    pub(super) fn final_charges(&self) -> Vec<Charge> {
+        let may_be_public = usize::from(self.failure == Some(FailureClass::MayBePublic));
+        self.charges.iter().take(self.public.len() + may_be_public).copied().collect()
     }
 
-    /// Releases the charge if the target is certainly not public.
-    pub(crate) fn release_charge_unless_final(&mut self) {
-        if !self.is_charge_final() {
-            self.charge = None;
-        }
+    /// Releases the charges of segments that are certainly not public.
+    pub(crate) fn release_charges(&mut self) {
+        self.charges = self.final_charges();
     }
 }
 
 /// The changes of a user's counts when one version of a post replaces another. A final charge is
-/// not released, and is not counted again while its target stays the same.
+/// not released, and is not counted again while its segment stays the same.
 pub fn changes(before: Option<&Post>, after: Option<&Post>) -> BTreeMap<BudgetKey, Change> {
-    let (before, after) = (charged_targets(before), charged_targets(after));
     let mut changes = BTreeMap::new();
-    let mut count = |target: &Target, charge: Charge, by: i64| {
+    let mut count = |target: &Target, charge: &Charge, by: i64| {
         let key = BudgetKey { platform: target.provider.clone(), month: charge.month };
         let change = changes.entry(key).or_insert(Change { by: 0, budget: charge.budget });
         change.by += by;
@@ -61,24 +61,24 @@ pub fn changes(before: Option<&Post>, after: Option<&Post>) -> BTreeMap<BudgetKe
             change.budget = charge.budget;
         }
     };
-    for (target, charge) in before.values().filter(|it| !it.0.is_charge_final()) {
-        count(target, *charge, -signed(charge.cost));
+    for target in targets(before) {
+        for charge in target.charges.iter().skip(target.final_charges().len()) {
+            count(target, charge, -signed(charge.cost));
+        }
     }
-    for (target, charge) in after.values() {
-        let is_counted = before
-            .get(&target.target_id)
-            .is_some_and(|it| it.0.is_charge_final() && target.is_charge_final() && it.1 == *charge);
-        if !is_counted {
-            count(target, *charge, signed(charge.cost));
+    for target in targets(after) {
+        let old = targets(before).find(|it| it.target_id == target.target_id);
+        let counted = old.map_or(0, |it| it.final_charges().len().min(target.final_charges().len()));
+        for charge in target.charges.iter().skip(counted) {
+            count(target, charge, signed(charge.cost));
         }
     }
     changes.retain(|_, it| it.by != 0);
     changes
 }
 
-fn charged_targets(post: Option<&Post>) -> BTreeMap<TargetId, (&Target, Charge)> {
-    let targets = post.map(|it| it.targets.as_slice()).unwrap_or_default();
-    targets.iter().filter_map(|it| Some((it.target_id, (it, it.charge?)))).collect()
+fn targets(post: Option<&Post>) -> impl Iterator<Item = &Target> {
+    post.into_iter().flat_map(|it| &it.targets)
 }
 
 fn signed(cost: MilliDollars) -> i64 {

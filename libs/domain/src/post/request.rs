@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::segment::SegmentContent;
+use super::target::carried;
 use crate::connection::Connection;
 use crate::id::ConnectionId;
 use crate::media::{AltText, Attachment, MediaPath};
@@ -26,6 +28,23 @@ impl MediaReference {
     }
 }
 
+/// A reply of a thread in a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewSegment {
+    /// The path of the entry, for messages.
+    pub field: String,
+    /// `None` only where there are files.
+    pub text: Option<PostText>,
+    pub media: Vec<MediaReference>,
+}
+
+impl NewSegment {
+    /// The entry with its files, as far as they are in `files`.
+    pub(super) fn content(&self, files: &[Attachment]) -> SegmentContent {
+        SegmentContent { text: self.text.clone(), media: carried(&self.media, files) }
+    }
+}
+
 /// A target in a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewTarget {
@@ -36,30 +55,57 @@ pub struct NewTarget {
     pub text: Option<PostText>,
     /// Files for this target only, instead of the post's.
     pub media: Option<Vec<MediaReference>>,
+    /// Replies for this target only, instead of the post's.
+    pub thread: Option<Vec<NewSegment>>,
     /// Options of its platform.
     pub options: RequestedOptions,
 }
 
 impl NewTarget {
-    /// A target without its own text, files and options.
+    /// A target without its own text, files, replies and options.
     pub fn new(index: usize, connection_id: ConnectionId) -> Self {
-        Self { index, connection_id, text: None, media: None, options: RequestedOptions::default() }
+        Self { index, connection_id, text: None, media: None, thread: None, options: RequestedOptions::default() }
     }
+}
+
+/// The files that the parts of a request name; may contain a file several times.
+pub(super) fn files<'a>(
+    media: Option<&'a [MediaReference]>,
+    thread: Option<&'a [NewSegment]>,
+    targets: &'a [NewTarget],
+) -> impl Iterator<Item = &'a MediaReference> {
+    let of_targets = targets.iter().flat_map(|target| {
+        target.media.iter().flatten().chain(target.thread.iter().flatten().flat_map(|it| &it.media))
+    });
+    let of_thread = thread.unwrap_or_default().iter().flat_map(|it| &it.media);
+    media.unwrap_or_default().iter().chain(of_thread).chain(of_targets)
 }
 
 /// The field of the largest text of a request, in bytes: a content, an option, or an alternative
 /// text.
-pub(super) fn largest_text(text: Option<&PostText>, targets: &[NewTarget], media: &[MediaReference]) -> Option<String> {
+pub(super) fn largest_text(
+    text: Option<&PostText>,
+    media: &[MediaReference],
+    thread: &[NewSegment],
+    targets: &[NewTarget],
+) -> Option<String> {
     let mut texts: Vec<_> = text.map(|it| (it.as_str().len(), "content".to_owned())).into_iter().collect();
     texts.extend(alt_texts(media));
+    texts.extend(thread.iter().flat_map(thread_texts));
     for target in targets {
         let field = format!("platforms.{}", target.index);
         texts.extend(target.text.as_ref().map(|it| (it.as_str().len(), format!("{field}.content"))));
         let options = target.options.said.iter();
         texts.extend(options.map(|(name, value)| (value.bytes(), format!("{field}.options.{name}"))));
         texts.extend(alt_texts(target.media.as_deref().unwrap_or_default()));
+        texts.extend(target.thread.iter().flatten().flat_map(thread_texts));
     }
     texts.into_iter().max_by_key(|it| it.0).map(|it| it.1)
+}
+
+fn thread_texts(entry: &NewSegment) -> impl Iterator<Item = (usize, String)> {
+    let text = entry.text.as_ref().map(|it| (it.as_str().len(), format!("{}.content", entry.field)));
+    text.into_iter().chain(alt_texts(&entry.media))
 }
 
 fn alt_texts(media: &[MediaReference]) -> impl Iterator<Item = (usize, String)> {

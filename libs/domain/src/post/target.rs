@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::request::{Accounts, MediaReference, NewTarget};
+use super::request::{Accounts, MediaReference, NewSegment, NewTarget};
+use super::segment::{PublicSegment, SegmentContent};
 use super::status::TargetStatus;
 use crate::budget::Charge;
 use crate::failure::FailureClass;
@@ -24,22 +24,24 @@ pub struct Target {
     pub provider: String,
     /// The account's username, copied for the same purpose.
     pub username: Option<String>,
-    /// The text for this target only, or the text that was published.
+    /// The text for this target only.
     pub text: Option<PostText>,
     /// The files for this target only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media: Option<Vec<Attachment>>,
+    /// The replies for this target only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<Vec<SegmentContent>>,
     /// Options of its platform.
     #[serde(default, skip_serializing_if = "Options::is_empty")]
     pub options: Options,
     pub status: TargetStatus,
-    #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
-    pub published_at: Option<DateTime<Utc>>,
+    /// The segments that are public: the first ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub public: Vec<PublicSegment>,
+    /// Why the first comment of a published target is not public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub platform_post_id: Option<String>,
-    /// URL of the published post.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub platform_post_url: Option<String>,
+    pub comment_error: Option<String>,
     /// Why the target is not public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
@@ -48,15 +50,15 @@ pub struct Target {
     pub failure: Option<FailureClass>,
     /// Whether it is counted among its connection's pending targets.
     pub marked: bool,
-    /// The charge to its user's budget; `None` if its platform has no budget.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub charge: Option<Charge>,
+    /// The charge of each segment to its user's budget; empty if its platform has no budget.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub charges: Vec<Charge>,
 }
 
 impl Target {
-    /// Resets the target, as if it had never been attempted.
+    /// Resets the target, as if the segments that are not public had never been attempted.
     pub(super) fn start_over(&mut self) {
-        self.status = TargetStatus::Pending;
+        self.status = if self.is_public() { TargetStatus::Publishing } else { TargetStatus::Pending };
         self.error_message = None;
         self.failure = None;
     }
@@ -87,6 +89,7 @@ pub(super) fn build_targets(
         }
         let kept = before.iter().find(|it| it.connection_id == new.connection_id);
         let published = kept.filter(|it| it.status == TargetStatus::Published);
+        let thread = |named: &Vec<NewSegment>| named.iter().map(|it| it.content(files)).collect();
         match (published, accounts.get(&new.connection_id)) {
             (Some(published), _) => targets.push(published.clone()),
             (None, Some(account)) => targets.push(Target {
@@ -96,15 +99,15 @@ pub(super) fn build_targets(
                 username: account.profile.username.clone(),
                 text: new.text.clone(),
                 media: new.media.as_ref().map(|named| carried(named, files)),
+                thread: new.thread.as_ref().map(thread),
                 options: new.options.said.clone(),
                 status: kept.map_or(TargetStatus::Pending, |it| it.status),
-                published_at: None,
-                platform_post_id: None,
-                platform_post_url: None,
+                public: kept.map(|it| it.public.clone()).unwrap_or_default(),
+                comment_error: None,
                 error_message: kept.and_then(|it| it.error_message.clone()),
                 failure: kept.and_then(|it| it.failure),
                 marked: kept.is_some_and(|it| it.marked),
-                charge: None,
+                charges: kept.map(Target::final_charges).unwrap_or_default(),
             }),
             (None, None) => errors.add(field, "is not one of your connected accounts"),
         }

@@ -71,8 +71,12 @@ impl<const APP: bool> FakePlatform for Discord<APP> {
 
     fn public_posts(&self) -> Vec<PublicPost> {
         let memory = self.fake.memory();
-        let post =
-            |it: &super::Message| PublicPost { id: it.id.clone(), text: it.text.clone(), media: it.media.clone() };
+        let post = |it: &super::Message| PublicPost {
+            id: it.id.clone(),
+            text: it.text.clone(),
+            media: it.media.clone(),
+            reply_to: None,
+        };
         memory.messages.iter().map(post).collect()
     }
 

@@ -51,5 +51,10 @@ fn public_post(memory: &Memory, post: &Post) -> PublicPost {
     let video_medium = |id: &String| Some(medium(memory.videos.get(id)?.bytes.clone(), None));
     let media = post.photos.iter().filter_map(photo_medium).chain(post.video.iter().filter_map(video_medium)).collect();
     // The id of a video post is the video's id.
-    PublicPost { id: post.video.clone().unwrap_or_else(|| post.id.clone()), text: post.text.clone(), media }
+    PublicPost {
+        id: post.video.clone().unwrap_or_else(|| post.id.clone()),
+        text: post.text.clone(),
+        media,
+        reply_to: None,
+    }
 }

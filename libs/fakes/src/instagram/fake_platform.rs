@@ -56,7 +56,7 @@ fn public_post(post: &Post) -> PublicPost {
         bytes: it.fetched.bytes.clone(),
         alt_text: it.words.clone(),
     });
-    PublicPost { id: post.id.clone(), text: post.content.caption.clone(), media: media.collect() }
+    PublicPost { id: post.id.clone(), text: post.content.caption.clone(), media: media.collect(), reply_to: None }
 }
 
 impl Post {

@@ -55,5 +55,5 @@ fn public_post(memory: &Memory, post: &Post) -> PublicPost {
         .files()
         .into_iter()
         .filter_map(|(id, alt_text)| Some(medium(memory.files.get(id)?.bytes(), alt_text.map(str::to_owned))));
-    PublicPost { id: post.urn.clone(), text: post.text.shown(), media: media.collect() }
+    PublicPost { id: post.urn.clone(), text: post.text.shown(), media: media.collect(), reply_to: None }
 }

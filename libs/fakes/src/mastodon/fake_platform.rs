@@ -129,5 +129,5 @@ fn public_post(memory: &Memory, status: &Status) -> PublicPost {
         bytes: it.bytes.to_vec(),
         alt_text: it.description.clone(),
     });
-    PublicPost { id: status.id.to_string(), text: status.text.clone(), media: media.collect() }
+    PublicPost { id: status.id.to_string(), text: status.text.clone(), media: media.collect(), reply_to: None }
 }

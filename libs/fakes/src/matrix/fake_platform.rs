@@ -99,7 +99,7 @@ impl<const OAUTH: bool> FakePlatform for Matrix<OAUTH> {
             }
             let media: Vec<_> = medium(&memory, event, true).into_iter().collect();
             let text = event.content["body"].as_str().unwrap_or_default().to_owned();
-            posts.push((post.to_owned(), PublicPost { id: event.id.clone(), text, media }));
+            posts.push((post.to_owned(), PublicPost { id: event.id.clone(), text, media, reply_to: None }));
         }
         posts.into_iter().map(|(_, post)| post).collect()
     }

@@ -36,5 +36,5 @@ fn public_post(pin: &Pin) -> PublicPost {
         bytes: bytes.clone(),
         alt_text: pin.alt_text.clone().filter(|_| index == 0),
     });
-    PublicPost { id: pin.id.clone(), text: pin.description.clone(), media: media.collect() }
+    PublicPost { id: pin.id.clone(), text: pin.description.clone(), media: media.collect(), reply_to: None }
 }

@@ -44,5 +44,5 @@ fn public_post(memory: &Memory, message: &Message) -> PublicPost {
     let files = message.files.iter().filter_map(|it| memory.files.get(it));
     let media = files.map(|it| medium(it.bytes.clone().unwrap_or_default().to_vec(), it.description.clone()));
     let id = message.files.first().cloned().unwrap_or_else(|| format!("{}:{}", message.channel, message.ts));
-    PublicPost { id, text: chat::shown(&message.text), media: media.collect() }
+    PublicPost { id, text: chat::shown(&message.text), media: media.collect(), reply_to: None }
 }

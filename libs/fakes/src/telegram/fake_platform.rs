@@ -50,8 +50,12 @@ impl FakePlatform for Telegram {
 
     fn public_posts(&self) -> Vec<PublicPost> {
         let memory = self.fake.memory();
-        let post =
-            |it: &super::Message| PublicPost { id: it.id.to_string(), text: it.text.clone(), media: it.media.clone() };
+        let post = |it: &super::Message| PublicPost {
+            id: it.id.to_string(),
+            text: it.text.clone(),
+            media: it.media.clone(),
+            reply_to: None,
+        };
         memory.messages.iter().map(post).collect()
     }
 

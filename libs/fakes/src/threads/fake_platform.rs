@@ -36,5 +36,5 @@ fn public_post(post: &Post) -> PublicPost {
         bytes: it.file.bytes.clone(),
         alt_text: it.words.clone(),
     });
-    PublicPost { id: post.id.clone(), text: post.content.text.clone(), media: media.collect() }
+    PublicPost { id: post.id.clone(), text: post.content.text.clone(), media: media.collect(), reply_to: None }
 }

@@ -136,7 +136,7 @@ fn public_post(memory: &Memory, post: &Post) -> PublicPost {
     let (title, content) = (plain(&post.title), paragraphs.join("\n\n"));
     let is_repeated = content.starts_with(title.trim_end_matches('…'));
     let text = if is_repeated { content } else { format!("{title}\n{content}") };
-    PublicPost { id: post.id.to_string(), text, media }
+    PublicPost { id: post.id.to_string(), text, media, reply_to: None }
 }
 
 impl FaultInjection for Fake {

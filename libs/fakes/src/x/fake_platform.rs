@@ -40,5 +40,5 @@ fn public_post(memory: &Memory, tweet: &Tweet) -> PublicPost {
         let file = memory.files.get(id)?;
         Some(medium(file.bytes(), file.words.clone()))
     });
-    PublicPost { id: tweet.id.clone(), text: tweet.text.clone(), media: media.collect() }
+    PublicPost { id: tweet.id.clone(), text: tweet.text.clone(), media: media.collect(), reply_to: None }
 }

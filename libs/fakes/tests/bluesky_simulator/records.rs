@@ -36,7 +36,10 @@ async fn a_post_is_public_once_however_often_it_is_sent() {
     assert_eq!(client.fake.commits(), 1);
     assert_eq!(client.fake.record(&uri), Some(record));
     let medium = PublicMedium { mime_type: MimeType::Png, bytes: PNG.to_vec(), alt_text: None };
-    assert_eq!(client.fake.public_posts(), [PublicPost { id: uri, text: "hello".into(), media: vec![medium] }]);
+    assert_eq!(
+        client.fake.public_posts(),
+        [PublicPost { id: uri, text: "hello".into(), media: vec![medium], reply_to: None }]
+    );
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ use domain::connection::AccountInfo;
 use domain::id::MediaId;
 use domain::media::{Attachment, MimeType, PictureBounds};
 use domain::options::Options;
+use domain::post::SegmentKind;
 use domain::testing::noon;
 use domain::token::Pkce;
 use egress::AddressPolicy;
@@ -73,6 +74,8 @@ impl Fixture {
         let request = PublishRequest {
             profile: &profile,
             credentials: &credentials,
+            segment: SegmentKind::Post,
+            reply_to: None,
             text,
             media,
             options: Options::NONE,

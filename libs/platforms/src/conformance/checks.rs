@@ -6,4 +6,5 @@ pub mod intermediaries;
 pub mod publishing;
 pub mod recognition;
 pub mod refusals;
+pub mod threads;
 pub mod troubles;

@@ -200,8 +200,25 @@ pub trait FakePlatform: Send + Sync {
         unreachable!("users of {} name servers", self.name())
     }
 
-    /// All public posts of the account, oldest first.
+    /// All public posts of the account with its own replies to them, oldest first, without comments.
     fn public_posts(&self) -> Vec<PublicPost>;
+
+    /// Whether the replies of a thread are replies to its first post, and not each to the one before
+    /// it.
+    fn replies_to_root(&self) -> bool {
+        false
+    }
+
+    /// The comments on the account's posts, oldest first; `None` if the platform has no first
+    /// comment.
+    fn comments(&self) -> Option<Vec<PublicPost>> {
+        None
+    }
+
+    /// Whether the outcome of a comment can be looked up.
+    fn can_look_up_comments(&self) -> bool {
+        true
+    }
 
     /// A text as the platform's own clients show it in a post, for example with shortened links.
     fn displayed_text(&self, text: &str) -> String {
@@ -297,6 +314,8 @@ pub struct PublicPost {
     pub id: String,
     pub text: String,
     pub media: Vec<PublicMedium>,
+    /// The id of the post that it replies to or comments on.
+    pub reply_to: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

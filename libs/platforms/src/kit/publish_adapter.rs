@@ -7,6 +7,7 @@ mod upload;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{AttemptError, LookUpPolicy, Published, Resolution};
 use domain::media::Attachment;
+use domain::post::SegmentKind;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,7 +18,7 @@ pub(crate) use self::upload::{File, MediaSource, Part, UploadState, UploadStep};
 use super::call_error::{CallError, Effect, ErrorKind};
 use crate::deadline;
 use crate::picture::{self, PendingPicture, PictureState, Source};
-use crate::platform::{FollowUp, Followed, Platform, Publish, Step};
+use crate::platform::{Platform, Publish, Step};
 use crate::publish_request::PublishRequest;
 use crate::recognition::{PostMatch, TimelineSnapshot};
 
@@ -48,9 +49,6 @@ pub(crate) trait PublishAdapter: Platform {
 
     /// Whether [`MediaSource::PublicUrl`] is used.
     const FETCHES_FILES: bool = false;
-
-    /// The name of the option with the text of a first comment.
-    const COMMENT_OPTION: Option<&'static str> = None;
 
     /// An uploaded file, stored in the progress.
     type Uploaded: Serialize + DeserializeOwned + Clone + Send + Sync;
@@ -107,7 +105,7 @@ pub(crate) trait PublishAdapter: Platform {
         Ok((Value::Null, TimeDelta::zero()))
     }
 
-    /// The publish call. It may make no other call.
+    /// The publish call, for each kind of segment that the platform has. It may make no other call.
     async fn create_post(
         &self,
         request: &PublishRequest<'_>,
@@ -156,12 +154,6 @@ pub(crate) trait PublishAdapter: Platform {
     ) -> Resolution {
         let _ = (request, prepared, since);
         Resolution::Undeterminable { advice }
-    }
-
-    /// Adds the first comment, which is public.
-    async fn comment(&self, request: &PublishRequest<'_>, published: &Published, text: &str) -> Result<(), CallError> {
-        let _ = (request, published, text);
-        Err(not_implemented("adds no comments"))
     }
 }
 
@@ -260,23 +252,6 @@ impl<A: PublishAdapter> Publish for A {
         deadline::look_up(A::TITLE, request, looked_up).await
     }
 
-    fn follow_ups(&self, request: &PublishRequest<'_>) -> Vec<&'static str> {
-        A::COMMENT_OPTION.filter(|it| request.options.text(it).is_some()).into_iter().collect()
-    }
-
-    async fn follow_up(
-        &self,
-        request: &PublishRequest<'_>,
-        follow_up: &FollowUp<'_>,
-    ) -> Result<Followed, AttemptError> {
-        if A::COMMENT_OPTION == Some(follow_up.name)
-            && let Some(text) = request.options.text(follow_up.name)
-        {
-            self.comment(request, follow_up.published, text).await?;
-        }
-        Ok(Followed::Done)
-    }
-
     fn recognizes_own_posts(&self) -> bool {
         A::RECOGNIZES
     }
@@ -334,7 +309,8 @@ async fn next_step<A: PublishAdapter>(adapter: &A, request: &PublishRequest<'_>)
             return Ok(progress.again(request.now + processing));
         }
     }
-    if adapter.look_up_method(request).needs_snapshot() && progress.snapshot.is_none() {
+    let is_post = request.segment == SegmentKind::Post;
+    if is_post && adapter.look_up_method(request).needs_snapshot() && progress.snapshot.is_none() {
         let at = request.publish_at - SNAPSHOT_LEAD;
         if request.now < at {
             return Ok(progress.again(at));

@@ -8,6 +8,7 @@ use domain::connection::AccountInfo;
 use domain::id::MediaId;
 use domain::media::{Borders, MimeType, Ratio};
 use domain::options::Options;
+use domain::post::SegmentKind;
 
 use domain::testing::noon;
 use futures::stream;
@@ -96,6 +97,8 @@ fn job<'a>(
     PublishRequest {
         profile,
         credentials,
+        segment: SegmentKind::Post,
+        reply_to: None,
         text: "",
         media,
         options: Options::NONE,

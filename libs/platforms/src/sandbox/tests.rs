@@ -9,6 +9,7 @@ use axum::body::Bytes;
 use domain::delivery::{AttemptError, Resolution};
 use domain::media::{Attachment, PictureBounds};
 use domain::options::OptionValue;
+use domain::post::SegmentKind;
 use domain::testing::{a_connection, a_user, an_attachment, noon};
 use futures::{StreamExt, stream};
 use secrecy::ExposeSecret;
@@ -67,6 +68,8 @@ impl Target {
         PublishRequest {
             profile: &self.profile,
             credentials: &self.credentials,
+            segment: SegmentKind::Post,
+            reply_to: None,
             text: "Hello",
             media: &self.media,
             options: &self.options,

@@ -2,6 +2,7 @@ use chrono::TimeDelta;
 
 use super::*;
 use crate::connection::Connection;
+use crate::delivery::Published;
 use crate::id::ConnectionId;
 use crate::post::{Changes, NewTarget};
 use crate::rules::{Price, Unit};
@@ -45,7 +46,7 @@ fn failed(post: &Post, class: FailureClass) -> Post {
     post.status = PostStatus::Failed;
     let target = &mut post.targets[0];
     (target.status, target.failure) = (TargetStatus::Failed, Some(class));
-    target.release_charge_unless_final();
+    target.release_charges();
     post
 }
 
@@ -108,6 +109,7 @@ fn charge_of_a_public_target_is_final() {
     let mut public = post("Hello", Some(noon()));
     let scheduled = public.clone();
     (public.status, public.targets[0].status) = (PostStatus::Published, TargetStatus::Published);
+    public.targets[0].add_public(&[Published::new("p1", noon())]);
     assert_eq!(changes_by_month(Some(&scheduled), Some(&public)), []);
 
     // Another target failed, and the post is scheduled again.

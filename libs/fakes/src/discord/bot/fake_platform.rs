@@ -72,7 +72,12 @@ impl FakePlatform for DiscordBot {
 
     fn public_posts(&self) -> Vec<PublicPost> {
         let memory = self.fake.memory();
-        let post = |it: &Message| PublicPost { id: it.id.clone(), text: it.text.clone(), media: it.media.clone() };
+        let post = |it: &Message| PublicPost {
+            id: it.id.clone(),
+            text: it.text.clone(),
+            media: it.media.clone(),
+            reply_to: None,
+        };
         memory.messages.iter().filter(|it| it.is_ours).map(post).collect()
     }
 

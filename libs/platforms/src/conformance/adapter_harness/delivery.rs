@@ -11,6 +11,7 @@ use domain::delivery::{AttemptError, CANDIDATE_WAIT, Claim, Published, Resolutio
 use domain::id::MediaId;
 use domain::media::{Attachment, MimeType, PictureBounds};
 use domain::options::Options;
+use domain::post::SegmentKind;
 use futures::{StreamExt, stream};
 
 use tokio::sync::OnceCell;
@@ -21,7 +22,7 @@ use crate::account::{Account, Credentials};
 use crate::conformance::fake_platform::FakePlatform;
 use crate::conformance::samples::{self, Sample};
 use crate::platform::{FollowUp, Followed, Step};
-use crate::publish_request::{FittedPicture, MediaBytes, MediaReadError, MediaReader, PublishRequest};
+use crate::publish_request::{FittedPicture, MediaBytes, MediaReadError, MediaReader, PublishRequest, ReplyTo};
 use crate::recognition::{Claims, ClaimsError};
 use crate::registry::LeadTimesByPlatform;
 
@@ -38,6 +39,9 @@ pub struct Post<'a> {
     pub progress: Option<String>,
     /// Whether another program publishes it, so that no delivery claims it.
     pub is_by_other_program: bool,
+    pub segment: SegmentKind,
+    /// The first segment and the one before this one, for a reply or a comment.
+    pub reply_to: Option<(Published, Published)>,
     /// When the first publish call with an unknown outcome began.
     unknown_since: Mutex<Option<DateTime<Utc>>>,
     files: TestFiles,
@@ -79,10 +83,32 @@ impl<N: FakePlatform> AdapterHarness<N> {
             publish_at,
             progress,
             is_by_other_program: false,
+            segment: SegmentKind::Post,
+            reply_to: None,
             unknown_since: Mutex::default(),
             files,
             attachments,
         }
+    }
+
+    /// A reply to `parent`, or to the root itself if that is the parent. It is due now.
+    pub fn reply<'a>(
+        &self,
+        account: &'a Account,
+        (root, parent): (&Published, &Published),
+        text: &str,
+        media: Vec<Sample>,
+    ) -> Post<'a> {
+        let post = self.post(account, text, media);
+        let options = post.options.of_replies();
+        let reply_to = Some((root.clone(), parent.clone()));
+        Post { segment: SegmentKind::Reply, reply_to, options, publish_at: self.clock.now(), ..post }
+    }
+
+    /// A first comment on a public post, due now.
+    pub fn comment<'a>(&self, account: &'a Account, on: &Published, text: &str) -> Post<'a> {
+        let post = self.reply(account, (on, on), text, Vec::new());
+        Post { segment: SegmentKind::Comment, options: Options::default(), ..post }
     }
 
     pub async fn prepare(&self, post: &Post<'_>) -> Result<Step, AttemptError> {
@@ -102,6 +128,7 @@ impl<N: FakePlatform> AdapterHarness<N> {
                 self.clock.skip_to(at);
                 Ok(false)
             }
+            Step::NeedsParent { .. } => panic!("the segment before this one is public"),
         }
     }
 
@@ -244,6 +271,21 @@ impl<N: FakePlatform> AdapterHarness<N> {
         panic!("it never goes out: {errors:?}")
     }
 
+    /// Like [`AdapterHarness::deliver`], for a comment, which some platforms cannot look up.
+    pub async fn deliver_comment(&self, comment: &mut Post<'_>) -> Result<Published, AttemptError> {
+        if self.fake.can_look_up_comments() {
+            return self.deliver(comment).await.map(|it| it.published);
+        }
+        self.prepare_all(comment, &mut Vec::new()).await?;
+        for _ in 0..ATTEMPTS {
+            match self.publish(comment).await {
+                Err(AttemptError::RetryLater { .. }) => _ = self.clock.advance(TimeDelta::seconds(30)),
+                ended => return ended,
+            }
+        }
+        panic!("it never goes out")
+    }
+
     /// Records which post made a public post, and checks that no two made the same.
     fn claim(&self, post: &Post<'_>, platform_post_id: &str) {
         if !post.is_by_other_program {
@@ -264,6 +306,8 @@ impl<N: FakePlatform> AdapterHarness<N> {
         PublishRequest {
             profile: &post.account.profile,
             credentials,
+            segment: post.segment,
+            reply_to: post.reply_to.as_ref().map(|(root, parent)| ReplyTo { root, parent }),
             text: &post.text,
             media: &post.attachments,
             options: &post.options,

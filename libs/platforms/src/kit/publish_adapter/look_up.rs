@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Claim, Resolution};
+use domain::post::SegmentKind;
 use serde_json::Value;
 
 use super::super::call_error::{CallError, ErrorKind};
@@ -22,7 +23,8 @@ pub(crate) enum LookUpMethod {
     /// Posts have our reference and can be found by it, so a post that is not found does not exist.
     Reference,
     /// The account's posts are listed and compared. With a snapshot, a post is newer than the publish call if the list
-    /// did not show it before; without, the list is asked for posts since the call.
+    /// did not show it before; without, the list is asked for posts since the call. The list of a reply or a comment,
+    /// which has what follows our own new post, needs no snapshot: it was empty.
     List { snapshot: bool },
     /// Nothing can be read. `advice` says where the user can look.
     None { advice: String },
@@ -81,6 +83,7 @@ pub(super) async fn resolve<A: PublishAdapter>(
             };
         }
         (LookUpMethod::None { advice }, _) => return adapter.without_look_up(request, prepared, since, advice).await,
+        (LookUpMethod::List { snapshot: true }, _) if request.segment != SegmentKind::Post => Some([].as_slice()),
         (LookUpMethod::List { snapshot: true }, Some(TimelineSnapshot::Showed(known))) => Some(known.as_slice()),
         (LookUpMethod::List { snapshot: true }, _) => {
             let advice = "the posts of the account were not listed before the publish call".to_owned();

@@ -6,6 +6,7 @@ use domain::connection::AccountInfo;
 use domain::delivery::Claim;
 use domain::media::{MimeType, PictureBounds};
 use domain::options::Options;
+use domain::post::SegmentKind;
 use domain::testing::{a_connection, a_user, an_attachment, noon};
 use futures::{StreamExt, stream};
 use http::StatusCode;
@@ -203,6 +204,8 @@ impl Target {
         PublishRequest {
             profile: &self.profile,
             credentials: &self.credentials,
+            segment: SegmentKind::Post,
+            reply_to: None,
             text: "Hello",
             media: &self.media,
             options: &self.options,

@@ -4,6 +4,7 @@ use domain::connection::AccountInfo;
 use domain::id::MediaId;
 use domain::media::{MimeType, PictureBounds};
 use domain::options::Options;
+use domain::post::SegmentKind;
 use domain::testing::noon;
 use egress::AddressPolicy;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -47,6 +48,8 @@ async fn check_file(url: Option<String>) -> Result<String, AttemptError> {
     let request = PublishRequest {
         profile: &profile,
         credentials: &credentials,
+        segment: SegmentKind::Post,
+        reply_to: None,
         text: "",
         media: std::slice::from_ref(&file),
         options: Options::NONE,

@@ -1,0 +1,168 @@
+//! The segments of a target: the post, the replies that continue it as a thread, and the first
+//! comment. They are published one after the other, each at most once.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Post, Target, TargetStatus};
+use crate::delivery::Published;
+use crate::media::{AltText, Attachment};
+use crate::text::PostText;
+
+/// The most replies of a thread.
+pub const MAX_REPLIES: usize = 24;
+
+/// The option with the text of a first comment.
+pub const FIRST_COMMENT: &str = "first_comment";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SegmentKind {
+    Post,
+    /// A reply to the segment before it.
+    Reply,
+    /// A comment on the post.
+    Comment,
+}
+
+impl SegmentKind {
+    /// The value in the API.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Post => "post",
+            Self::Reply => "reply",
+            Self::Comment => "comment",
+        }
+    }
+}
+
+/// Text and files of a segment: of a reply, or of one that was published before the post was
+/// changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SegmentContent {
+    /// `None` only where there are files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<PostText>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub media: Vec<Attachment>,
+}
+
+/// A segment that is public.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PublicSegment {
+    #[serde(flatten)]
+    pub published: Published,
+    /// What was published, if the post may have been changed since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<SegmentContent>,
+}
+
+/// What a segment publishes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment<'a> {
+    pub kind: SegmentKind,
+    /// `None` only where there are files.
+    pub text: Option<&'a str>,
+    pub media: &'a [Attachment],
+}
+
+/// A segment with its status, for the user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentView<'a> {
+    pub segment: Segment<'a>,
+    pub status: TargetStatus,
+    /// `None` if it is not public.
+    pub published: Option<&'a Published>,
+    /// Why it is not public.
+    pub error_message: Option<&'a str>,
+}
+
+impl SegmentContent {
+    fn segment(&self, kind: SegmentKind) -> Segment<'_> {
+        Segment { kind, text: self.text.as_ref().map(PostText::as_str), media: &self.media }
+    }
+
+    /// The bytes of its texts.
+    pub(super) fn bytes(&self) -> usize {
+        let alt_texts = self.media.iter().filter_map(|it| it.alt_text.as_ref()).map(AltText::as_str);
+        self.text.as_ref().map(PostText::as_str).into_iter().chain(alt_texts).map(str::len).sum()
+    }
+}
+
+impl From<Segment<'_>> for SegmentContent {
+    fn from(segment: Segment<'_>) -> Self {
+        let text = segment.text.and_then(|it| PostText::parse(it).ok());
+        Self { text, media: segment.media.to_vec() }
+    }
+}
+
+impl Post {
+    /// The replies that a target publishes after the post.
+    pub fn thread_of<'a>(&'a self, target: &'a Target) -> &'a [SegmentContent] {
+        target.thread.as_ref().unwrap_or(&self.thread)
+    }
+
+    /// The segments of a target. Those that are public come first, with what was published.
+    pub fn segments<'a>(&'a self, target: &'a Target) -> Vec<Segment<'a>> {
+        let text = Some(self.text_of(target).as_str());
+        let post = Segment { kind: SegmentKind::Post, text, media: self.media_of(target) };
+        let replies = self.thread_of(target).iter().map(|it| it.segment(SegmentKind::Reply));
+        let mut segments: Vec<_> = std::iter::once(post).chain(replies).collect();
+        for (index, public) in target.public.iter().enumerate() {
+            let Some(content) = &public.content else { continue };
+            let kind = if index == 0 { SegmentKind::Post } else { SegmentKind::Reply };
+            match segments.get_mut(index) {
+                Some(segment) => *segment = content.segment(kind),
+                None => segments.push(content.segment(kind)),
+            }
+        }
+        let comment = target.options.text(FIRST_COMMENT);
+        segments.extend(comment.map(|it| Segment { kind: SegmentKind::Comment, text: Some(it), media: &[] }));
+        segments
+    }
+
+    /// The segments of a target with their status.
+    pub fn segment_views<'a>(&'a self, target: &'a Target) -> Vec<SegmentView<'a>> {
+        let views = self.segments(target).into_iter().enumerate().map(|(index, segment)| {
+            let published = target.public.get(index).map(|it| &it.published);
+            let is_next = index == target.public.len();
+            let (status, error_message) = match published {
+                Some(_) => (TargetStatus::Published, None),
+                None if !is_next => (TargetStatus::Pending, None),
+                None if segment.kind == SegmentKind::Comment && target.comment_error.is_some() => {
+                    (TargetStatus::Failed, target.comment_error.as_deref())
+                }
+                None => (target.status, target.error_message.as_deref()),
+            };
+            SegmentView { segment, status, published, error_message }
+        });
+        views.collect()
+    }
+
+    /// Keeps what the public segments of each target have published, before the post is changed.
+    pub(super) fn keep_public_content(&mut self) {
+        let before = self.clone();
+        for (target, old) in self.targets.iter_mut().zip(&before.targets) {
+            for (public, segment) in target.public.iter_mut().zip(before.segments(old)) {
+                public.content.get_or_insert_with(|| segment.into());
+            }
+        }
+    }
+}
+
+impl Target {
+    /// The post on this account; `None` if it is not public.
+    pub fn published(&self) -> Option<&Published> {
+        self.public.first().map(|it| &it.published)
+    }
+
+    /// Whether a part of it is public.
+    pub fn is_public(&self) -> bool {
+        !self.public.is_empty()
+    }
+
+    /// Takes over the segments that its delivery has published.
+    pub(crate) fn add_public(&mut self, published: &[Published]) {
+        let new = published.iter().skip(self.public.len()).cloned();
+        self.public.extend(new.map(|published| PublicSegment { published, content: None }));
+    }
+}
