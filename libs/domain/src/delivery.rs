@@ -319,6 +319,10 @@ impl Delivery {
     pub(crate) fn waiting_message(&self) -> Option<String> {
         let Note { kind, text } = self.note.as_ref()?;
         let hours = self.retry_hours();
+        let text = match self.current_segment() {
+            0 => text.clone(),
+            _ => format!("{} {text}", self.public_count()),
+        };
         Some(match (&self.intent, kind) {
             (Some(_), _) => format!("{text} We look the post up, for up to a day, before anything is sent again."),
             (None, MessageKind::Retry) => {

@@ -252,14 +252,16 @@ impl Post {
         }
     }
 
-    /// The text that a target publishes.
+    /// The text that a target publishes, or has published.
     pub fn text_of<'a>(&'a self, target: &'a Target) -> &'a PostText {
-        target.text.as_ref().unwrap_or(&self.text)
+        let kept = target.kept_content(0).and_then(|it| it.text.as_ref());
+        kept.or(target.text.as_ref()).unwrap_or(&self.text)
     }
 
-    /// The files that a target publishes.
+    /// The files that a target publishes, or has published.
     pub fn media_of<'a>(&'a self, target: &'a Target) -> &'a [Attachment] {
-        target.media.as_ref().unwrap_or(&self.media)
+        let kept = target.kept_content(0).map(|it| &it.media);
+        kept.or(target.media.as_ref()).unwrap_or(&self.media)
     }
 
     /// The files of the post and of its targets; may contain a file several times.

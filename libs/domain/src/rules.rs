@@ -119,11 +119,17 @@ impl Rules {
     }
 
     /// Every rule that a post with this text, these files and these options would violate.
-    pub fn breaches(&self, text: Option<&str>, media: &[Attachment], options: &Options) -> Vec<RuleViolation> {
+    pub fn breaches<'t>(
+        &self,
+        text: impl Into<Option<&'t str>>,
+        media: &[Attachment],
+        options: &Options,
+    ) -> Vec<RuleViolation> {
+        let text = text.into().unwrap_or_default();
         let check_rule = |(rule, when): (&Rule, Option<&OptionCondition>)| {
             let (id, field, title) = (rule.id(), rule.field(options), &self.title);
             let clause = when.map_or_else(String::new, |it| it.description(options).to_string());
-            let messages = rule.faults(text.unwrap_or_default(), media, options).into_iter();
+            let messages = rule.faults(text, media, options).into_iter();
             messages.map(move |it| RuleViolation {
                 rule: id,
                 field: field.clone(),

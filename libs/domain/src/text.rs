@@ -50,6 +50,12 @@ impl PostText {
     }
 }
 
+impl<'a> From<&'a PostText> for Option<&'a str> {
+    fn from(text: &'a PostText) -> Self {
+        Some(text.as_str())
+    }
+}
+
 /// The id of a post in its user's own system, exactly as written. Several posts may have the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]

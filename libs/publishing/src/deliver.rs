@@ -6,15 +6,18 @@ mod follow_up;
 mod lost_grant;
 mod shown;
 
+use std::borrow::Cow;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::metrics;
 use cloud::queue::{DeliveryMessage, Outgoing};
 use cloud::timer::sleep_until;
 use connecting::CallCredentials;
 use domain::attempt::{Attempt, AttemptStep};
-use domain::delivery::{AttemptError, Claim, Delivery, NextStep, PUBLISH_CALL_DELAY, Resolution, State};
-use domain::post::Post;
-use platforms::{Publish, PublishRequest, Registry, Step, with_last_call};
+use domain::delivery::{AttemptError, Claim, Delivery, NextStep, PUBLISH_CALL_DELAY, Published, Resolution, State};
+use domain::options::Options;
+use domain::post::{Post, SegmentKind};
+use platforms::{Publish, PublishRequest, Registry, ReplyTo, with_last_call};
 use scheduling::queue_imminent;
 use storage::{ConnectionRecord, CredentialsRecord, LimitSubject, LoadedDelivery, WriteOutcome};
 
@@ -56,6 +59,10 @@ struct AttemptContext<'a> {
     roll_up_at: Option<DateTime<Utc>>,
     begin_until: DateTime<Utc>,
     needs_permit: bool,
+    /// The segment that the call is about.
+    segment_index: usize,
+    /// The follow-ups of the post, if its delivery ends with the call.
+    follow_ups: Vec<String>,
     /// The credentials of the call.
     used: Option<&'a CredentialsRecord>,
     /// The record of the call, after the call.
@@ -108,8 +115,17 @@ impl Publishing {
         }
         let mut now = self.clock.now();
         let DeliveryMessage { roll_up_at, needs_permit, .. } = message;
-        let mut context =
-            AttemptContext { delivery, post: &post, roll_up_at, begin_until, needs_permit, used: None, attempt: None };
+        let mut context = AttemptContext {
+            segment_index: delivery.current_segment(),
+            delivery,
+            post: &post,
+            roll_up_at,
+            begin_until,
+            needs_permit,
+            follow_ups: Vec::new(),
+            used: None,
+            attempt: None,
+        };
         let mut early_credentials = None;
         if let NextStep::Wait(at) = context.delivery.next_step(now) {
             if MAX_WAIT < at - now || begin_until < at {
@@ -145,7 +161,7 @@ impl Publishing {
                 self.keep(&context, after, now).await
             }
             NextStep::EndFollowUp => self.give_up_follow_up(&context, now).await,
-            next @ (NextStep::Prepare | NextStep::Publish | NextStep::LookUp | NextStep::FollowUp) => {
+            next @ (NextStep::Prepare(_) | NextStep::Publish | NextStep::LookUp | NextStep::FollowUp) => {
                 if next == NextStep::FollowUp {
                     // The worker that published the post may have died before the roll-up.
                     self.roll_ups.roll_up(post.user_id, post.post_id).await?;
@@ -172,8 +188,15 @@ impl Publishing {
     ) -> Result<Continue, PublishingError> {
         let AttemptContext { delivery, post, .. } = &context;
         let now = self.clock.now();
-        let (Some((record, early_credentials)), Some(platform), Some(target)) =
-            (account, platform, post.target(delivery.target_id))
+        let segment_index = match next {
+            NextStep::Prepare(index) => index,
+            NextStep::FollowUp => 0,
+            _ => delivery.current_segment(),
+        };
+        let target = post.target(delivery.target_id);
+        let segment = target.and_then(|it| post.segments(it).get(segment_index).copied());
+        let (Some((record, early_credentials)), Some(platform), Some(target), Some(segment)) =
+            (account, platform, target, segment)
         else {
             if next == NextStep::FollowUp {
                 return self.drop_follow_ups(&context, now).await;
@@ -227,14 +250,21 @@ impl Publishing {
             now: self.clock.now(),
         };
         let claims = Claims { store: &self.store, connection: &record.connection, delivery };
+        let options = match segment.kind {
+            SegmentKind::Post => Cow::Borrowed(&target.options),
+            SegmentKind::Reply => Cow::Owned(target.options.of_replies()),
+            SegmentKind::Comment => Cow::Borrowed(Options::NONE),
+        };
         let request = PublishRequest {
             profile: &record.connection.profile,
             credentials: &opened.credentials,
-            text: post.text_of(target).as_str(),
-            media: post.media_of(target),
-            options: &target.options,
-            reference: &reference(delivery),
-            progress: delivery.progress.as_deref(),
+            segment: segment.kind,
+            reply_to: reply_to(&delivery.published, segment_index, segment.kind),
+            text: segment.text.unwrap_or_default(),
+            media: segment.media,
+            options: &options,
+            reference: &reference(delivery, segment_index),
+            progress: delivery.progress(segment_index),
             may_have_published: delivery.may_have_published(),
             publish_at: delivery.publish_at,
             called_at: delivery.intent.as_ref().map_or(now, |it| it.at),
@@ -242,9 +272,20 @@ impl Publishing {
             claims: &claims,
             now: self.clock.now(),
         };
-        let context = AttemptContext { delivery: leased, used: Some(&opened.record), attempt: None, ..context };
+        let follow_ups = match segment.kind {
+            SegmentKind::Post if delivery.segments.len() == 1 => follow_up_names(platform, &request),
+            _ => Vec::new(),
+        };
+        let context = AttemptContext {
+            delivery: leased,
+            used: Some(&opened.record),
+            segment_index,
+            follow_ups,
+            attempt: None,
+            ..context
+        };
         match next {
-            NextStep::Prepare => Box::pin(self.prepare(context, host_permit, platform, &record, &request)).await,
+            NextStep::Prepare(_) => Box::pin(self.prepare(context, host_permit, platform, &record, &request)).await,
             NextStep::Publish => Box::pin(self.publish(context, host_permit, platform, &record, &request)).await,
             // Boxed, because follow-ups are rare and large.
             NextStep::FollowUp => Box::pin(self.follow_up(context, host_permit, platform, &record, &request)).await,
@@ -276,9 +317,8 @@ impl Publishing {
         let context = context.attempted(AttemptStep::Prepare, (request.now, now), &prepared, last_call);
         let delivery = context.delivery.clone();
         let after = match prepared {
-            Ok(Step::Ready { progress }) => delivery.record_preparation(progress, None),
-            Ok(Step::Again { progress, at }) => delivery.record_preparation(Some(progress), Some(at)),
-            Err(error) => delivery.fail_preparation(error, now, self.random.u32()),
+            Ok(step) => delivery.record_preparation(context.segment_index, step),
+            Err(error) => delivery.fail_preparation(context.segment_index, error, now, self.random.u32()),
         };
         self.keep(&context, after, now).await
     }
@@ -318,13 +358,17 @@ impl Publishing {
                 Claim::Others => Err(existing_post_error(&record.connection, &published)),
             },
         };
-        let context = context.attempted(AttemptStep::Publish, (request.now, now), &attempt, last_call);
+        let step = match request.segment {
+            SegmentKind::Post | SegmentKind::Reply => AttemptStep::Publish,
+            SegmentKind::Comment => AttemptStep::Comment,
+        };
+        let context = context.attempted(step, (request.now, now), &attempt, last_call);
         let delivery = &context.delivery;
         let late_ms = (request.now - delivery.publish_at).num_milliseconds();
         let is_first = delivery.attempts == 1 && delivery.restarts == 0;
         let is_unknown = matches!(attempt, Err(AttemptError::Unknown { .. } | AttemptError::Duplicate { .. }));
         tracing::info!(
-            target: metrics::TARGET, lateness_ms = is_first.then_some(late_ms), retries = (!is_first).then_some(1),
+            target: metrics::TARGET, lateness_ms = (is_first && context.segment_index == 0).then_some(late_ms), retries = (!is_first).then_some(1),
             unknown_outcomes = (is_unknown && !platform.is_confirmed_later(request)).then_some(1),
             platform = delivery.provider, user_id = %delivery.user_id,
             post_id = %delivery.post_id, target_id = %delivery.target_id, attempt = delivery.attempts,
@@ -333,7 +377,7 @@ impl Publishing {
         let after = delivery
             .clone()
             .record_publish(attempt, now, self.random.u32())
-            .with_follow_ups(follow_up_names(platform, request), now);
+            .with_follow_ups(context.follow_ups.clone(), now);
         self.keep(&context, after, now).await
     }
 
@@ -370,8 +414,8 @@ impl Publishing {
         let now = self.clock.now();
         let after =
             context.delivery.clone().record_look_up(resolution, platform.look_up_policy(), now, self.random.u32());
-        let after = after.with_follow_ups(follow_up_names(platform, request), now);
-        if let State::Published(_) = after.state {
+        let after = after.with_follow_ups(context.follow_ups.clone(), now);
+        if context.delivery.published.len() < after.published.len() {
             tracing::info!(
                 target: metrics::TARGET, published = 1, platform = after.provider, user_id = %after.user_id,
                 post_id = %after.post_id, target_id = %after.target_id, "publish call with unknown outcome had taken effect"
@@ -418,7 +462,7 @@ impl Publishing {
             }
         }
         match after.next_step(now) {
-            NextStep::Prepare | NextStep::Publish | NextStep::FollowUp | NextStep::RollUp => Ok(Continue::Again),
+            NextStep::Prepare(_) | NextStep::Publish | NextStep::FollowUp | NextStep::RollUp => Ok(Continue::Again),
             NextStep::Wait(at) if at - now <= MAX_WAIT => Ok(Continue::Again),
             _ => {
                 let needs_permit = *needs_permit || after.is_waiting_after_error() || after.intent.is_some();
@@ -441,9 +485,16 @@ impl Publishing {
     }
 }
 
-/// By this, a platform can recognize a repetition of this delivery and revision.
-fn reference(delivery: &Delivery) -> String {
-    format!("{}-{}-{}", delivery.post_id, delivery.target_id, delivery.revision)
+/// By this, a platform can recognize a repetition of this segment and revision.
+fn reference(delivery: &Delivery, segment: usize) -> String {
+    format!("{}-{}-{}-{segment}", delivery.post_id, delivery.target_id, delivery.revision)
+}
+
+/// What a segment follows; `None` while that is not public yet.
+fn reply_to(published: &[Published], segment: usize, kind: SegmentKind) -> Option<ReplyTo<'_>> {
+    let parent = published.get(segment.checked_sub(1)?)?;
+    let root = published.first()?;
+    Some(ReplyTo { root, parent: if kind == SegmentKind::Comment { root } else { parent } })
 }
 
 #[cfg(test)]

@@ -21,7 +21,8 @@ use domain::delivery::{Delivery, PLAN_WINDOW};
 use domain::event::Event;
 use domain::id::Ids;
 use domain::listing::Counts;
-use domain::post::{Changes, NewPost, NewTarget, Post};
+use domain::options::{OptionKind, OptionSpec, PlatformOptions, RequestedOptions};
+use domain::post::{Changes, FIRST_COMMENT, NewPost, NewSegment, NewTarget, Post};
 use domain::random::Random;
 use domain::testing::{a_connection, a_user, noon, text};
 use domain::user::User;
@@ -124,6 +125,8 @@ fn registries(platform: &Arc<FakePlatform>) -> (Registry<dyn Publish>, Registry<
     (Registry::from_adapters(vec![adapter()]), Registry::from_adapters(vec![adapter()]))
 }
 
+const OPTIONS: &[OptionSpec] = &[OptionSpec::new(FIRST_COMMENT, OptionKind::Text { max: 100 }, "The first comment.")];
+
 fn leads(platform: &FakePlatform) -> LeadTimesByPlatform {
     LeadTimesByPlatform::new([(platform.name(), LeadTimes { always: platform.lead, ..LeadTimes::NONE })])
 }
@@ -150,7 +153,11 @@ impl PublishingHarness {
             random: Random::Os,
             ids: Ids::new(clock.clone(), Random::Os),
             roll_ups: RollUps::new(store.clone(), events.clone(), clock.clone()),
-            rules: PostRules { leads: leads(&platform), ..PostRules::default() },
+            rules: PostRules {
+                leads: leads(&platform),
+                vocabulary: PlatformOptions::new([(platform.name(), OPTIONS)]),
+                ..PostRules::default()
+            },
         };
         let publishing = Publishing {
             store: store.clone(),
@@ -192,6 +199,7 @@ impl PublishingHarness {
             let mut account = a_connection(&harness.user);
             account.connection_id = harness.scheduling.ids.fresh();
             account.profile.account_id = index.to_string();
+            account.rules = account.rules.with_threads();
             harness.connect(&account, Self::credentials(None), None).await;
             harness.accounts.push(account);
         }
@@ -251,11 +259,27 @@ impl PublishingHarness {
 
     /// Schedules a post to every account.
     pub async fn schedule(&self, content: &str, at: DateTime<Utc>) -> Post {
-        let target = |(index, it): (usize, &Connection)| NewTarget::new(index, it.connection_id);
+        self.schedule_thread(&[content], None, at).await
+    }
+
+    /// Schedules a thread with these texts to every account, with a first comment.
+    pub async fn schedule_thread(&self, texts: &[&str], comment: Option<&str>, at: DateTime<Utc>) -> Post {
+        let options = comment.map(|it| (FIRST_COMMENT.to_owned(), it.into())).into_iter().collect();
+        let options = RequestedOptions { said: options, ..RequestedOptions::default() };
+        let target = |(index, it): (usize, &Connection)| NewTarget {
+            options: options.clone(),
+            ..NewTarget::new(index, it.connection_id)
+        };
+        let reply = |(index, it): (usize, &&str)| NewSegment {
+            field: format!("thread.{index}"),
+            text: Some(text(it)),
+            media: Vec::new(),
+        };
         let request = NewPost {
             targets: self.accounts.iter().enumerate().map(target).collect(),
             scheduled_at: Some(at),
-            ..NewPost::new(text(content))
+            thread: texts[1..].iter().enumerate().map(reply).collect(),
+            ..NewPost::new(text(texts[0]))
         };
         match self.scheduling.create_post(self.user.user_id, request, None).await.unwrap() {
             Created::New(post) => *post,

@@ -260,7 +260,5 @@ fn connection_ids(before: &Post, request: &Changes) -> BTreeSet<ConnectionId> {
 
 /// Files that the post does not have yet.
 fn added(before: &Post, request: &Changes) -> Vec<MediaReference> {
-    let of_targets = request.targets.iter().flatten().filter_map(|it| it.media.as_ref());
-    let named = request.media.iter().chain(of_targets).flatten();
-    named.filter(|it| it.find_in(before.files()).is_none()).cloned().collect()
+    request.files().filter(|it| it.find_in(before.files()).is_none()).cloned().collect()
 }

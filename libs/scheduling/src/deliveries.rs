@@ -1,6 +1,6 @@
 //! Creates the deliveries of a post, and the queue messages about them.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use cloud::queue::{DeliveryMessage, Outgoing, Queue};
 use domain::delivery::Delivery;
 use domain::id::UniqueNumber;
@@ -8,10 +8,20 @@ use domain::post::{Post, Target};
 
 use crate::Scheduling;
 
+/// The most time before the due second that the preparation of a thread begins: some platforms
+/// keep an upload that no post shows for an hour only.
+const MAX_THREAD_LEAD: TimeDelta = TimeDelta::minutes(30);
+
 impl Scheduling {
     /// The deliveries that a post still needs.
     pub(crate) fn new_deliveries(&self, post: &Post, now: DateTime<Utc>) -> Vec<Delivery> {
-        let lead_time = |target: &Target| self.rules.leads.before(&target.provider, post.media_of(target));
+        let lead_time = |target: &Target| {
+            let segments = post.segments(target);
+            let leads = segments.iter().map(|it| self.rules.leads.before(&target.provider, it.media));
+            // The segments are prepared one after the other.
+            let all = leads.clone().flatten().reduce(|one, other| one + other)?;
+            Some(all.min(MAX_THREAD_LEAD).max(leads.flatten().max()?))
+        };
         post.targets_to_deliver()
             .map(|target| {
                 let write_id: UniqueNumber = self.ids.fresh();

@@ -87,6 +87,9 @@ fn ended(deliveries: &[Delivery]) -> Vec<DeliveryWrite<'_>> {
 fn roll_up_events(before: &Post, after: &Post) -> Vec<Event> {
     let mut events = Vec::new();
     for (old, new) in before.targets.iter().zip(&after.targets) {
+        if old.comment_error.is_none() && new.comment_error.is_some() {
+            events.push(Event::comment_failed(after, new));
+        }
         if old.status == new.status {
             continue;
         }

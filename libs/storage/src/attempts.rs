@@ -82,7 +82,7 @@ mod tests {
         let at = noon() + TimeDelta::seconds(seconds);
         let call = CallResult { http_status: Some(503), error_kind: Some(ErrorKind::ServerError) };
         let message = Some("it failed".to_owned());
-        Attempt::new(delivery, AttemptStep::Publish, (at, at), AttemptOutcome::Unknown, message, call)
+        Attempt::new(delivery, 0, AttemptStep::Publish, (at, at), AttemptOutcome::Unknown, message, call)
     }
 
     #[tokio::test]

@@ -80,8 +80,8 @@ mod tests {
     /// A post with this cost in 0.001 USD, for a budget of one dollar.
     fn costing(user: &User, cost: u64) -> Post {
         let mut post = a_post(user, None, &[a_connection(user)]);
-        post.targets[0].charge =
-            Some(Charge { month: budget().month, cost: MilliDollars::new(cost), budget: MilliDollars::cents(100) });
+        post.targets[0].charges =
+            vec![Charge { month: budget().month, cost: MilliDollars::new(cost), budget: MilliDollars::cents(100) }];
         post
     }
 

@@ -1,4 +1,4 @@
-//! Claims: a platform post belongs to the one delivery that claimed its id.
+//! Claims: a platform post belongs to the one segment of a delivery that claimed its id.
 //!
 //! The key is the account on the platform, not the user: several users may have connected the same
 //! account, and a delivery of one must not claim a post of another.
@@ -66,14 +66,15 @@ fn key(connection: &Connection, platform_post_id: &str) -> Item {
     attributes([("account", s(connection.account())), ("post", s(platform_post_id))])
 }
 
-/// Identifies a delivery by its target, without the revision: a post of an earlier revision belongs
-/// to this target too.
+/// Identifies the current segment of a delivery by its target, without the revision: a post of an
+/// earlier revision belongs to this target too.
 fn delivery_name(delivery: &Delivery) -> String {
-    format!("{}/{}/{}", delivery.user_id, delivery.post_id, delivery.target_id)
+    format!("{}/{}/{}/{}", delivery.user_id, delivery.post_id, delivery.target_id, delivery.current_segment())
 }
 
 #[cfg(test)]
 mod tests {
+    use domain::delivery::Published;
     use domain::id::{TargetId, UserId};
     use domain::testing::{a_connection, a_delivery, a_user, noon};
 
@@ -100,6 +101,12 @@ mod tests {
             "a later revision is the same target"
         );
         assert_eq!(store.claim_post(&account, "p2", &another, noon()).await.unwrap(), Claim::Ours);
+        let reply = Delivery { published: vec![Published::new("p1", noon())], ..one.clone() };
+        assert_eq!(
+            store.claim_post(&account, "p1", &reply, noon()).await.unwrap(),
+            Claim::Others,
+            "of its first segment"
+        );
 
         let mut found = store.claims(&account, &ids(&["p1", "p2", "p3"]), &one).await.unwrap();
         found.sort_by(|(one, _), (other, _)| one.cmp(other));

@@ -22,6 +22,9 @@ use crate::transaction::TransactionOutcome;
 /// The most writes in one transaction of DynamoDB.
 const MAX_ACTIONS: usize = 100;
 
+/// Condition: the delivery has published no segment.
+const NOTHING_PUBLISHED: &str = "attribute_not_exists(published)";
+
 /// A change of a post, and what is written with it.
 #[derive(Debug, Default)]
 pub struct PostWrite<'a> {
@@ -40,9 +43,10 @@ pub struct PostWrite<'a> {
 /// A change of a delivery, written with its post.
 #[derive(Debug)]
 pub enum DeliveryWrite<'a> {
-    /// Put, unless the stored delivery has an open intent or is published.
+    /// Put, unless the stored delivery has an open intent, is published, or has published other
+    /// segments than this one knows.
     Put(&'a Delivery),
-    /// Remove, unless the delivery has an open intent or is published.
+    /// Remove, unless the delivery has an open intent or has published something.
     Remove(TargetId),
     /// Remove from the due index: the delivery has ended, and its roll-up is part of this write.
     RolledUp(&'a Delivery),
@@ -54,7 +58,7 @@ pub enum PostWritten {
     Done,
     /// The post was changed since it was read.
     PostChanged,
-    /// A delivery has an open intent, is published, or was changed since it was read.
+    /// A delivery has an open intent, has published something, or was changed since it was read.
     DeliveryBusy,
     /// This account was disconnected.
     AccountGone(ConnectionId),
@@ -207,29 +211,31 @@ impl Store {
         let action = TransactWriteItem::builder();
         Ok(match write {
             DeliveryWrite::Put(delivery) => {
+                let known = delivery.published.len();
+                let same_segments = if known == 0 { NOTHING_PUBLISHED } else { "size(published) = :known" };
                 let put = Put::builder()
                     .table_name(table)
                     .set_item(Some(delivery_item(delivery, self.due_shards)?))
-                    .condition_expression(
+                    .condition_expression(format!(
                         "attribute_not_exists(delivery) OR \
-                         (attribute_not_exists(intent) AND #state.#is <> :published)",
-                    )
+                         (attribute_not_exists(intent) AND #state.#is <> :published AND {same_segments})",
+                    ))
                     .expression_attribute_names("#state", "state")
                     .expression_attribute_names("#is", "is")
-                    .expression_attribute_values(":published", s("published"));
+                    .set_expression_attribute_values(Some(
+                        [(":published", s("published")), (":known", n(known))]
+                            .into_iter()
+                            .filter(|(name, _)| known != 0 || *name != ":known")
+                            .map(|(name, value)| (name.to_owned(), value))
+                            .collect(),
+                    ));
                 action.put(put.build().map_err(StorageError::build)?)
             }
             DeliveryWrite::Remove(target) => {
                 let delete = Delete::builder()
                     .table_name(table)
                     .set_key(Some(delivery_key(post.user_id, post.post_id, *target)))
-                    .condition_expression(
-                        "attribute_not_exists(intent) AND \
-                         (attribute_not_exists(delivery) OR #state.#is <> :published)",
-                    )
-                    .expression_attribute_names("#state", "state")
-                    .expression_attribute_names("#is", "is")
-                    .expression_attribute_values(":published", s("published"));
+                    .condition_expression(format!("attribute_not_exists(intent) AND {NOTHING_PUBLISHED}"));
                 action.delete(delete.build().map_err(StorageError::build)?)
             }
             DeliveryWrite::RolledUp(delivery) => {

@@ -1,5 +1,6 @@
 mod duplicates;
 mod retry_window;
+mod segments;
 mod unknown_outcome;
 
 use proptest::prelude::*;
@@ -17,6 +18,18 @@ fn busy() -> AttemptError {
 
 fn unknown(may_still_run: bool) -> AttemptError {
     AttemptError::Unknown { may_still_run, retry_at: None, reason: "no answer".to_owned() }
+}
+
+fn unprepared() -> Delivery {
+    Delivery { preparations: vec![Preparation::open(noon())], ..a_delivery() }
+}
+
+fn ready(progress: &str) -> PreparationStep {
+    PreparationStep::Ready { progress: Some(progress.to_owned()) }
+}
+
+fn again(at: DateTime<Utc>) -> PreparationStep {
+    PreparationStep::Again { progress: "begun".to_owned(), at }
 }
 
 fn published() -> Published {
@@ -115,7 +128,7 @@ fn imminent_step_is_queued_by_its_writer() {
 
 #[test]
 fn failed_preparation_is_never_unknown() {
-    let delivery = a_delivery().lease(noon()).fail_preparation(unknown(true), noon(), 0);
+    let delivery = a_delivery().lease(noon()).fail_preparation(0, unknown(true), noon(), 0);
 
     assert!(delivery.intent.is_none());
     assert_eq!(delivery.state, State::Waiting);
@@ -124,15 +137,14 @@ fn failed_preparation_is_never_unknown() {
 #[test]
 fn expired_preparation_is_repeated_with_longer_waits() {
     let expired = || AttemptError::PreparationExpired { reason: "a file has expired".to_owned() };
-    let ready = Delivery { progress: Some("uploaded".to_owned()), ..a_delivery() };
-    let once = ready.open_intent(noon()).record_publish(Err(expired()), noon(), 0);
+    let uploaded = a_delivery().record_preparation(0, ready("uploaded"));
+    let once = uploaded.open_intent(noon()).record_publish(Err(expired()), noon(), 0);
 
-    assert_eq!((once.is_prepared, &once.progress, &once.intent), (false, &None, &None));
+    assert_eq!((once.is_prepared(), once.progress(0), &once.intent), (false, None, &None));
     assert!(once.is_waiting_after_error(), "nothing of it is public");
     let at = noon() + FIRST_RETRY_WAIT;
-    assert_eq!((once.next_step(noon()), once.next_step(at)), (NextStep::Wait(at), NextStep::Prepare));
-    let twice =
-        once.record_preparation(Some("again".to_owned()), None).open_intent(at).record_publish(Err(expired()), at, 0);
+    assert_eq!((once.next_step(noon()), once.next_step(at)), (NextStep::Wait(at), NextStep::Prepare(0)));
+    let twice = once.record_preparation(0, ready("again")).open_intent(at).record_publish(Err(expired()), at, 0);
     assert_eq!(twice.next_step_at, at + FIRST_RETRY_WAIT * 2);
     assert_eq!(twice.next_step(noon() + RETRY_WINDOW), NextStep::GiveUp);
 }
@@ -140,16 +152,15 @@ fn expired_preparation_is_repeated_with_longer_waits() {
 #[test]
 fn preparation_that_expires_before_a_call_waits_longer_each_time() {
     let expired = || AttemptError::PreparationExpired { reason: "a file has expired".to_owned() };
-    let unprepared = Delivery { is_prepared: false, ..a_delivery() };
-    let once = unprepared.fail_preparation(expired(), noon(), 0);
-    let twice = once.clone().record_preparation(None, Some(noon())).fail_preparation(expired(), noon(), 0);
+    let once = unprepared().fail_preparation(0, expired(), noon(), 0);
+    let twice = once.clone().record_preparation(0, again(noon())).fail_preparation(0, expired(), noon(), 0);
 
     assert!(!once.has_begun && !twice.has_begun && !twice.may_have_published());
     assert!(once.next_step_at < twice.next_step_at, "{} {}", once.next_step_at, twice.next_step_at);
-    assert!(!twice.clone().record_preparation(None, None).is_waiting_after_error(), "it goes out at its time");
+    assert!(!twice.clone().record_preparation(0, ready("")).is_waiting_after_error(), "it goes out at its time");
     assert!(
         twice
-            .record_preparation(None, None)
+            .record_preparation(0, ready(""))
             .open_intent(noon())
             .record_publish(Err(busy()), noon(), 0)
             .is_waiting_after_error()
@@ -185,15 +196,11 @@ fn published_at_is_clamped_between_call_start_and_now() {
     let now = noon() + seconds(3);
     for (offset_s, at) in [(-3600, noon()), (0, noon()), (2, noon() + seconds(2)), (3600, now)] {
         let offset_s = Published { at: noon() + seconds(offset_s), ..published() };
-        let State::Published(direct) =
-            a_delivery().open_intent(noon()).record_publish(Ok(offset_s.clone()), now, 0).state
-        else {
-            panic!("not published")
-        };
-        assert_eq!(direct.at, at, "{offset_s:?}");
+        let direct = a_delivery().open_intent(noon()).record_publish(Ok(offset_s.clone()), now, 0);
+        assert_eq!(direct.published[0].at, at, "{offset_s:?}");
         let looked_up =
             a_delivery().open_intent(noon()).record_look_up(Resolution::Found(offset_s), seconds(60), now, 0);
-        assert_eq!(looked_up.state, State::Published(direct));
+        assert_eq!((looked_up.state, looked_up.published), (State::Published, direct.published));
     }
 }
 
@@ -251,9 +258,9 @@ proptest! {
                     may_be_public &= delivery.intent.is_some();
                     was_not_found |= is_not_found && delivery.intent.is_none();
                 }
-                Action::RecordPublish(_) if delivery.next_step(now) == NextStep::Prepare => {
+                Action::RecordPublish(_) if delivery.next_step(now) == NextStep::Prepare(0) => {
                     prop_assert!(!may_be_public);
-                    delivery = delivery.record_preparation(None, None);
+                    delivery = delivery.record_preparation(0, ready(""));
                 }
                 Action::RecordPublish(_) | Action::Resolve(_) => {}
             }

@@ -71,6 +71,7 @@ impl Post {
         if let Some(thread) = thread {
             post.thread = thread.iter().map(|it| it.content(&files)).collect();
         }
+        post.complete_public_targets();
         let post = match (changes.scheduled_at, self.status) {
             (Some(Some(_)), _) if post.is_all_public() => {
                 errors.add_sentence(
@@ -244,6 +245,18 @@ impl Post {
                      (UTF-8); these have {bytes}"
                 ),
             );
+        }
+    }
+
+    /// A target without the replies that failed is published, because every remaining segment is
+    /// public.
+    fn complete_public_targets(&mut self) {
+        let lengths: Vec<_> = self.targets.iter().map(|it| self.segments(it).len()).collect();
+        for (target, segments) in self.targets.iter_mut().zip(lengths) {
+            if target.is_public() && segments <= target.public.len() {
+                target.status = TargetStatus::Published;
+                (target.error_message, target.failure) = (None, None);
+            }
         }
     }
 

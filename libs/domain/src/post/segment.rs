@@ -107,12 +107,11 @@ impl Post {
         let post = Segment { kind: SegmentKind::Post, text, media: self.media_of(target) };
         let replies = self.thread_of(target).iter().map(|it| it.segment(SegmentKind::Reply));
         let mut segments: Vec<_> = std::iter::once(post).chain(replies).collect();
-        for (index, public) in target.public.iter().enumerate() {
-            let Some(content) = &public.content else { continue };
-            let kind = if index == 0 { SegmentKind::Post } else { SegmentKind::Reply };
+        for index in 1..target.public.len() {
+            let Some(kept) = target.kept_content(index).map(|it| it.segment(SegmentKind::Reply)) else { continue };
             match segments.get_mut(index) {
-                Some(segment) => *segment = content.segment(kind),
-                None => segments.push(content.segment(kind)),
+                Some(segment) => *segment = kept,
+                None => segments.push(kept),
             }
         }
         let comment = target.options.text(FIRST_COMMENT);
@@ -155,6 +154,11 @@ impl Target {
         self.public.first().map(|it| &it.published)
     }
 
+    /// What a segment has published, if the post may have been changed since.
+    pub(super) fn kept_content(&self, segment: usize) -> Option<&SegmentContent> {
+        self.public.get(segment)?.content.as_ref()
+    }
+
     /// Whether a part of it is public.
     pub fn is_public(&self) -> bool {
         !self.public.is_empty()
@@ -166,3 +170,6 @@ impl Target {
         self.public.extend(new.map(|published| PublicSegment { published, content: None }));
     }
 }
+
+#[cfg(test)]
+mod tests;

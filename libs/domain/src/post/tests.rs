@@ -1,5 +1,6 @@
 use super::*;
 use crate::connection::Connection;
+use crate::delivery::Published;
 use crate::media::{AltText, MediaPath};
 use crate::options::OptionValue;
 use crate::rules::{Rule, Rules};
@@ -212,6 +213,7 @@ fn change_that_leaves_only_public_targets_accepts_no_time() {
     let mut post = a_post(&user, Some(noon()), &connections);
     post.status = PostStatus::Failed;
     post.targets[0].status = TargetStatus::Published;
+    post.targets[0].add_public(&[Published::new("p1", noon())]);
     post.targets[1].status = TargetStatus::Failed;
     let accounts = accounts(&connections);
     let kept = a_new_post(None, &connections[..1]).targets;
@@ -274,6 +276,7 @@ fn files_of_a_public_target_cannot_be_replaced() {
     let mut post = Post::create(new, std::slice::from_ref(&one), &user, &accounts, &ids(), noon()).unwrap();
     post.status = PostStatus::Failed;
     post.targets[0].status = TargetStatus::Published;
+    post.targets[0].add_public(&[Published::new("p1", noon())]);
     let replaced_by = |media| {
         let mut targets = a_new_post(None, &connections).targets;
         targets[0].media = media;
@@ -328,6 +331,7 @@ fn public_target_keeps_its_files_when_the_post_changes() {
     let mut post = Post::create(new, std::slice::from_ref(&one), &user, &accounts, &ids(), noon()).unwrap();
     post.status = PostStatus::Failed;
     post.targets[0].status = TargetStatus::Published;
+    post.targets[0].add_public(&[Published::new("p1", noon())]);
 
     let wanted = Changes { media: Some(vec![second]), ..Changes::default() };
     let changed = post.change(wanted, vec![other.clone()], &accounts, &ids(), noon()).unwrap();

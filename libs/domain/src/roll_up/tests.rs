@@ -46,7 +46,7 @@ fn post_with_expired_preparation_can_be_changed() {
     let delivery = Delivery::new(&post, &post.targets[0], Some(TimeDelta::minutes(1)), 1, noon());
     let expired = AttemptError::PreparationExpired { reason: "a file has expired".to_owned() };
 
-    let rolled_up = post.rolled_up(&[delivery.fail_preparation(expired, noon(), 0)], noon());
+    let rolled_up = post.rolled_up(&[delivery.fail_preparation(0, expired, noon(), 0)], noon());
 
     assert_eq!((rolled_up.status, rolled_up.targets[0].status), (PostStatus::Scheduled, TargetStatus::Pending));
     rolled_up.change(Changes::default(), vec![], &accounts(&connections), &ids(), noon()).unwrap();

@@ -21,7 +21,7 @@ impl AttemptContext<'_> {
             Ok(_) => (AttemptOutcome::Accepted, None),
             Err(error) => (step.outcome_of(error), Some(error.reason().to_owned())),
         };
-        let attempt = Attempt::new(&self.delivery, step, times, outcome, message, call);
+        let attempt = Attempt::new(&self.delivery, self.segment_index, step, times, outcome, message, call);
         Self { attempt: Some(attempt), ..self }
     }
 
@@ -33,7 +33,15 @@ impl AttemptContext<'_> {
         call: CallResult,
     ) -> Self {
         let message = resolution.reason().map(str::to_owned);
-        let attempt = Attempt::new(&self.delivery, AttemptStep::LookUp, times, resolution.into(), message, call);
+        let attempt = Attempt::new(
+            &self.delivery,
+            self.segment_index,
+            AttemptStep::LookUp,
+            times,
+            resolution.into(),
+            message,
+            call,
+        );
         Self { attempt: Some(attempt), ..self }
     }
 }

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use cloud::metrics;
 use domain::attempt::AttemptStep;
-use domain::delivery::{AttemptError, Delivery, FollowUps, State};
+use domain::delivery::{AttemptError, Delivery, FollowUps};
 use platforms::{FollowUp, Followed, Publish, PublishRequest, with_last_call};
 use storage::ConnectionRecord;
 
@@ -28,7 +28,7 @@ impl Publishing {
         request: &PublishRequest<'_>,
     ) -> Result<Continue, PublishingError> {
         let delivery = &context.delivery;
-        let (State::Published(published), Some(follow_ups)) = (&delivery.state, &delivery.follow_ups) else {
+        let (Some(published), Some(follow_ups)) = (delivery.published.first(), &delivery.follow_ups) else {
             self.release_host_permit(host_permit).await;
             return Ok(Continue::Done);
         };

@@ -8,10 +8,12 @@ mod preparation;
 mod recognized;
 mod recorded;
 mod setbacks;
+mod threads;
 mod told_later;
 
 use domain::post::{PostStatus, TargetStatus};
 use domain::testing::noon;
+use platforms::Step;
 
 use super::*;
 use crate::testing::{FakePlatform, PublishFault, PublishingHarness, SETTLES, TICK, later};
@@ -23,7 +25,7 @@ async fn assert_published_once(harness: &PublishingHarness, post: &Post, content
     let now = harness.post(post).await;
     assert_eq!(now.status, PostStatus::Published);
     assert_eq!(now.targets[0].status, TargetStatus::Published);
-    assert_eq!(now.targets[0].platform_post_id.as_deref(), Some("p1"));
+    assert_eq!(now.targets[0].published().unwrap().platform_post_id, "p1");
     assert_eq!(now.targets[0].error_message, None);
     assert_eq!((harness.pending(0).await, harness.counts().await.published), (0, 1));
     assert_eq!(harness.due().await, []);

@@ -55,6 +55,8 @@ pub struct Public {
     pub reference: String,
     pub at: DateTime<Utc>,
     pub progress: Option<String>,
+    /// The ids of the root and the parent, for a reply or a comment.
+    pub reply_to: Option<(String, String)>,
     pub token: String,
 }
 
@@ -207,6 +209,7 @@ impl FakePlatform {
             reference: request.reference.to_owned(),
             at: request.now,
             progress: request.progress.map(str::to_owned),
+            reply_to: request.reply_to.map(|it| (it.root.platform_post_id.clone(), it.parent.platform_post_id.clone())),
             token: request.credentials.access_token.expose_secret().to_owned(),
         });
         let id = self.ids.lock().unwrap().pop_front();
@@ -361,6 +364,7 @@ pub fn a_public_post(text: &str, reference: &str) -> Public {
         reference: reference.to_owned(),
         at: domain::testing::noon(),
         progress: None,
+        reply_to: None,
         token: "first".to_owned(),
     }
 }

@@ -1,5 +1,5 @@
 use chrono::TimeDelta;
-use domain::delivery::{AttemptError, Published};
+use domain::delivery::{AttemptError, PreparationStep, Published};
 use domain::testing::{a_delivery, noon};
 
 use super::*;
@@ -57,7 +57,7 @@ async fn delivery_reads_back_in_every_state() {
     let states = [
         waiting.clone(),
         waiting.clone().lease(noon()),
-        waiting.record_preparation(Some("{\"media\":[]}".to_owned()), Some(later(5))),
+        waiting.record_preparation(0, PreparationStep::Again { progress: "{\"media\":[]}".to_owned(), at: later(5) }),
         intended.clone(),
         intended.clone().record_publish(Err(lost), noon(), 0),
         intended.clone().record_publish(Err(refused), noon(), 0),

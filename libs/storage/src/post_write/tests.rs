@@ -2,10 +2,10 @@ mod fixture;
 
 use chrono::TimeDelta;
 use domain::connection::Connection;
-use domain::delivery::Published;
+use domain::delivery::{PreparationStep, Published, State};
 use domain::idempotency::IdempotencyKey;
 use domain::listing::Counts;
-use domain::post::TargetStatus;
+use domain::post::{SegmentKind, TargetStatus};
 use domain::testing::{Dice, noon};
 
 use self::fixture::{Fixture, puts};
@@ -127,6 +127,25 @@ async fn published_delivery_blocks_changes_of_its_post() {
     assert_eq!(fixture.snapshot(&post).await, before);
 }
 
+/// The post as it was read does not know of the segment yet.
+#[tokio::test]
+async fn segment_that_a_change_does_not_know_blocks_it() {
+    let fixture = Fixture::with_accounts(1).await;
+    let (post, deliveries) = fixture.scheduled().await;
+    let thread = Delivery { segments: vec![SegmentKind::Post, SegmentKind::Reply], ..deliveries[0].clone() };
+    let between = published(&thread);
+    assert_eq!(between.state, State::Waiting);
+    fixture.store.replace_delivery(&deliveries[0], &between).await.unwrap();
+    let after = changed(&post);
+    let ignorant = fixture.deliveries(&after);
+    let removal = || vec![DeliveryWrite::Remove(deliveries[0].target_id)];
+
+    assert_eq!(fixture.write(Some(&post), Some(&after), puts(&ignorant)).await, PostWritten::DeliveryBusy);
+    assert_eq!(fixture.write(Some(&post), None, removal()).await, PostWritten::DeliveryBusy);
+    let resumed = [Delivery { published: between.published.clone(), ..ignorant[0].clone() }];
+    assert_eq!(fixture.write(Some(&post), Some(&after), puts(&resumed)).await, PostWritten::Done);
+}
+
 #[tokio::test]
 async fn leased_delivery_without_intent_is_replaced_by_a_change() {
     let fixture = Fixture::with_accounts(1).await;
@@ -138,7 +157,7 @@ async fn leased_delivery_without_intent_is_replaced_by_a_change() {
 
     assert_eq!(fixture.write(Some(&post), Some(&after), puts(&newer)).await, PostWritten::Done);
 
-    let prepared = held.clone().record_preparation(Some("done".to_owned()), None).with_write_id(9);
+    let prepared = held.clone().record_preparation(0, PreparationStep::Ready { progress: None }).with_write_id(9);
     assert_eq!(fixture.store.replace_delivery(&held, &prepared).await.unwrap(), WriteOutcome::Conflict);
     assert_eq!(fixture.store.deliveries(post.user_id, post.post_id).await.unwrap(), newer);
 }

@@ -43,14 +43,14 @@ fn duplicate_is_published_when_its_platform_lists_it() {
     assert_eq!((late.next_step(late.next_step_at), late.unknown_outcome_since()), (NextStep::LookUp, Some(noon())));
     let found = late.clone().record_look_up(Resolution::Found(published()), seconds(60), late.next_step_at, 0);
 
-    assert_eq!(found.state, State::Published(published()));
+    assert_eq!((found.state, found.published), (State::Published, vec![published()]));
 }
 
 /// Preparation publishes nothing, so its errors never mean an unknown outcome.
 #[test]
 fn duplicate_in_preparation_is_retried() {
-    let delivery = Delivery { is_prepared: false, ..a_delivery() }.fail_preparation(duplicate(), noon(), 0);
+    let delivery = unprepared().fail_preparation(0, duplicate(), noon(), 0);
 
-    assert_eq!(delivery.next_step(delivery.next_step_at), NextStep::Prepare);
+    assert_eq!(delivery.next_step(delivery.next_step_at), NextStep::Prepare(0));
     assert!(!delivery.may_have_published());
 }

@@ -34,8 +34,8 @@ fn platform_time_after_a_day_extends_the_retry_window() {
     let restarted = waiting.clone().open_intent(opens_at).record_publish(Err(expired), opens_at, 0);
     let at = restarted.next_step_at;
     assert_eq!(
-        (restarted.next_step(at), restarted.record_preparation(None, None).next_step(at)),
-        (NextStep::Prepare, NextStep::Publish)
+        (restarted.next_step(at), restarted.record_preparation(0, ready("")).next_step(at)),
+        (NextStep::Prepare(0), NextStep::Publish)
     );
     // A lost response then is looked up until the same time.
     let pending = || Resolution::Pending { reason: "down".to_owned() };
@@ -71,7 +71,6 @@ fn later_or_own_time_does_not_extend_the_retry_window() {
     assert_eq!(a_delivery().skip_publish(busy(), late, 0).gives_up_at(), ends_at);
     assert_eq!(a_delivery().open_intent(late).record_publish(Err(busy()), late, 1023).gives_up_at(), ends_at);
     // Quotas apply to preparation, too.
-    let unprepared = Delivery { is_prepared: false, ..a_delivery() };
-    let waiting = unprepared.fail_preparation(busy_until(ends_at), noon(), 0);
-    assert_eq!(waiting.next_step(ends_at), NextStep::Prepare);
+    let waiting = unprepared().fail_preparation(0, busy_until(ends_at), noon(), 0);
+    assert_eq!(waiting.next_step(ends_at), NextStep::Prepare(0));
 }

@@ -55,7 +55,7 @@ fn only_a_call_with_unknown_outcome_may_have_published() {
     for delivery in [after_response, after_crash] {
         assert!(delivery.may_have_published() && delivery.intent.is_none());
         let retried =
-            delivery.open_intent(noon()).record_publish(Err(busy()), noon(), 0).record_preparation(None, None);
+            delivery.open_intent(noon()).record_publish(Err(busy()), noon(), 0).record_preparation(0, ready(""));
         assert!(retried.may_have_published(), "the outcome of an earlier call is still unknown");
     }
 }
@@ -74,7 +74,7 @@ fn look_up_starts_at_the_first_call_with_unknown_outcome() {
     assert_eq!(third.unknown_outcome_since(), Some(at(5)));
     let second_post = Published { at: at(6), ..published() };
     let found = third.record_look_up(Resolution::Found(second_post.clone()), seconds(60), at(90), 0);
-    assert_eq!(found.state, State::Published(second_post));
+    assert_eq!((&found.state, &found.published), (&State::Published, &vec![second_post]));
     assert_eq!(found.unknown_outcome_since(), None, "no outcome is unknown");
 
     // The worker of the first call died.
@@ -95,7 +95,7 @@ fn refusal_after_an_unsettled_unknown_outcome_may_be_public() {
     // A file has expired, and its replacement is refused.
     let preparation_expired = AttemptError::PreparationExpired { reason: "a file has expired".to_owned() };
     let expired = not_found.open_intent(at).record_publish(Err(preparation_expired), at, 0);
-    assert_may_be_public(&expired.fail_preparation(refused(), at, 0), "not polite enough");
+    assert_may_be_public(&expired.fail_preparation(0, refused(), at, 0), "not polite enough");
 }
 
 #[test]

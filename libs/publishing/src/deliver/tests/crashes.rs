@@ -24,7 +24,7 @@ async fn crash_after_the_call_is_found_by_a_look_up() {
     let harness = PublishingHarness::new().await;
     let post = harness.schedule("Hello", noon()).await;
     let delivery = harness.delivery(&post).await;
-    harness.fake.public.lock().unwrap().push(crate::testing::a_public_post("Hello", &reference(&delivery)));
+    harness.fake.public.lock().unwrap().push(crate::testing::a_public_post("Hello", &reference(&delivery, 0)));
     harness.leave(&delivery, delivery.clone().open_intent(noon())).await;
 
     harness.live(later(300)).await;
@@ -40,7 +40,7 @@ async fn missing_roll_up_is_done_by_the_sweep() {
     harness.queue.take();
     let delivery = harness.delivery(&post).await;
     let intended = harness.leave(&delivery, delivery.clone().open_intent(noon())).await;
-    harness.fake.public.lock().unwrap().push(crate::testing::a_public_post("Hello", &reference(&delivery)));
+    harness.fake.public.lock().unwrap().push(crate::testing::a_public_post("Hello", &reference(&delivery, 0)));
     let published = Published::new("p1".to_owned(), noon());
     harness.leave(&intended, intended.clone().record_publish(Ok(published), noon(), 0)).await;
     assert_eq!(harness.post(&post).await.status, PostStatus::Scheduled);

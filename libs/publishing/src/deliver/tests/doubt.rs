@@ -209,7 +209,7 @@ async fn post_listed_late_is_found_and_not_resent() {
     assert_published_once(&harness, &post, "Hello").await;
     let calls = harness.fake.calls.lock().unwrap().clone();
     assert_eq!(calls.len(), 2);
-    assert_eq!(harness.post(&post).await.targets[0].published_at, Some(calls[0]), "the first call made it");
+    assert_eq!(harness.post(&post).await.targets[0].published().unwrap().at, calls[0], "the first call made it");
     let look_ups = harness.fake.looked_since.lock().unwrap().clone();
     assert!(look_ups.iter().all(|(since, _)| *since <= calls[0]), "{look_ups:?}");
     assert!(look_ups.iter().all(|(_, called_at)| calls.iter().any(|it| *called_at <= *it)), "{look_ups:?}");

@@ -96,7 +96,7 @@ async fn crash_after_publication(harness: &PublishingHarness) -> (Post, Delivery
     harness.queue.take();
     let delivery = harness.delivery(&post).await;
     let intended = harness.leave(&delivery, delivery.clone().open_intent(noon())).await;
-    harness.fake.public.lock().unwrap().push(crate::testing::a_public_post("Hello", &reference(&delivery)));
+    harness.fake.public.lock().unwrap().push(crate::testing::a_public_post("Hello", &reference(&delivery, 0)));
     let names = vec!["comment".to_owned(), "playlist".to_owned()];
     let published = intended.clone().record_publish(Ok(Published::new("p1", noon())), noon(), 0);
     let published = harness.leave(&intended, published.with_follow_ups(names, noon())).await;

@@ -23,7 +23,7 @@ async fn worker_starts_no_step_after_its_start_window() {
     // Two steps use up its time, and the next worker continues.
     harness.deliver(message, 1).await;
     assert_eq!(harness.fake.prepared.lock().unwrap().len(), 2);
-    assert!(!harness.delivery(&post).await.is_prepared);
+    assert!(!harness.delivery(&post).await.is_prepared());
     let waiting = harness.queue.take();
     assert_eq!(waiting, [(harness.clock.now(), message)]);
     harness.deliver(message, 1).await;

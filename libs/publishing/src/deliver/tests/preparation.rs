@@ -16,7 +16,7 @@ async fn preparation_continues_after_a_crash() {
     harness.live(later(597)).await;
     assert_eq!(harness.fake.prepared.lock().unwrap().len(), 0, "not before the lead");
     harness.live(later(601)).await;
-    assert_eq!(harness.delivery(&post).await.progress.as_deref(), Some("two"));
+    assert_eq!(harness.delivery(&post).await.progress(0), Some("two"));
     // A worker takes the next step and dies.
     let delivery = harness.delivery(&post).await;
     harness.leave(&delivery, delivery.clone().lease(later(700))).await;
@@ -24,7 +24,7 @@ async fn preparation_continues_after_a_crash() {
     harness.live(later(700) + LEASE_DURATION - TimeDelta::seconds(1)).await;
     assert_eq!(harness.fake.prepared.lock().unwrap().len(), 2);
     harness.live(later(1100)).await;
-    assert!(harness.delivery(&post).await.is_prepared);
+    assert!(harness.delivery(&post).await.is_prepared());
     assert_eq!(harness.post(&post).await.status, PostStatus::Scheduled);
     harness.live(later(1300)).await;
 

@@ -13,7 +13,7 @@ async fn ids(harness: &PublishingHarness, posts: &[&Post]) -> Vec<String> {
     for post in posts {
         let post = harness.post(post).await;
         assert_eq!(post.status, PostStatus::Published, "{post:?}");
-        ids.push(post.targets[0].platform_post_id.clone().unwrap());
+        ids.push(post.targets[0].published().unwrap().platform_post_id.clone());
     }
     ids
 }
