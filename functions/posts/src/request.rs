@@ -10,8 +10,8 @@ use domain::idempotency::IdempotencyKey;
 use domain::media::{AltText, MediaPath};
 use domain::options::{MAX_OPTIONS, OptionValue, RequestedOptions};
 use domain::post::{
-    Authority, Changes, IfMatch, MAX_ENTRIES, MAX_FILES, MAX_LABELS, MAX_MEDIA, MAX_TARGETS, MediaReference, NewPost,
-    NewTarget,
+    Authority, Changes, IfMatch, MAX_ENTRIES, MAX_FILES, MAX_LABELS, MAX_MEDIA, MAX_REPLIES, MAX_TARGETS,
+    MediaReference, NewPost, NewSegment, NewTarget, files,
 };
 use domain::schedule::parse_schedule;
 use domain::text::{ExternalId, Label, PostText};
@@ -21,9 +21,10 @@ use http::HeaderMap;
 use serde_json::Value;
 use storage::IdempotentRequest;
 
-pub(crate) const FIELDS: &[&str] = &["content", "scheduled_at", "platforms", "media", "external_id", "labels"];
+pub(crate) const FIELDS: &[&str] =
+    &["content", "scheduled_at", "platforms", "media", "thread", "external_id", "labels"];
 
-const TARGET_FIELDS: &[&str] = &["connected_account_id", "content", "media", "options"];
+const TARGET_FIELDS: &[&str] = &["connected_account_id", "content", "media", "thread", "options"];
 
 /// The most characters of an option, whatever its platform accepts.
 const MAX_OPTION_CHARS: usize = 10_000;
@@ -42,13 +43,15 @@ pub(crate) fn new_post(mut fields: Fields, authority: Authority, now: DateTime<U
     };
     let mut targets = platforms(&mut fields).unwrap_or_default();
     let media = media(&mut fields).value().unwrap_or_default();
-    check_file_limits(&mut fields, &media, &mut targets);
+    let mut thread = thread(&mut fields).value().unwrap_or_default();
+    check_file_limits(&mut fields, &media, &mut thread, &mut targets);
     NewPost {
         // Never written: a request without a text has an error, so no post is created.
         text: text.unwrap_or_else(PostText::missing),
         targets,
         scheduled_at: scheduled_at(&mut fields, now).value(),
         media,
+        thread,
         external_id: external_id(&mut fields).value(),
         labels: labels(&mut fields).value().unwrap_or_default(),
         authority,
@@ -72,15 +75,20 @@ pub(crate) fn changes(
     };
     let mut targets = platforms(&mut fields);
     let media = media(&mut fields).change().map(Option::unwrap_or_default);
+    let mut thread = thread(&mut fields).change().map(Option::unwrap_or_default);
     let scheduled_at = scheduled_at(&mut fields, now).change();
-    let (request_media, request_targets) =
-        (media.as_deref().unwrap_or_default(), targets.as_deref_mut().unwrap_or_default());
-    check_file_limits(&mut fields, request_media, request_targets);
+    check_file_limits(
+        &mut fields,
+        media.as_deref().unwrap_or_default(),
+        thread.as_deref_mut().unwrap_or_default(),
+        targets.as_deref_mut().unwrap_or_default(),
+    );
     Changes {
         text,
         targets,
         scheduled_at,
         media,
+        thread,
         external_id: external_id(&mut fields).change(),
         labels: labels(&mut fields).change().map(Option::unwrap_or_default),
         authority,
@@ -183,9 +191,9 @@ fn target(entry: &mut Fields, index: usize) -> Option<NewTarget> {
         FieldValue::Invalid => None,
     };
     let (text, options) = (content(entry).value(), parse_options(entry));
-    // Null means the same as absent; the empty list means that there are no files.
-    let media = media(entry).value();
-    Some(NewTarget { index, connection_id: connection_id?, text, media, options })
+    // Null means the same as absent; the empty list means that there are no files, or no replies.
+    let (media, thread) = (media(entry).value(), thread(entry).value());
+    Some(NewTarget { index, connection_id: connection_id?, text, media, thread, options })
 }
 
 /// `options` of a target. Its platform, which decides on names and values, is not known here.
@@ -261,29 +269,58 @@ fn media_files(fields: &mut Fields, entries: Vec<Value>) -> Vec<MediaReference> 
     files
 }
 
-/// Limits the files that a request names in all its lists. Beyond the limit, the files of the
-/// targets are not checked.
-pub(crate) fn check_file_limits(fields: &mut Fields, media: &[MediaReference], targets: &mut [NewTarget]) {
-    let all_media = || media.iter().chain(targets.iter().filter_map(|it| it.media.as_ref()).flatten());
-    let files = all_media().map(|it| it.path.media()).collect::<BTreeSet<_>>().len();
-    let entries = all_media().count();
+/// `thread` of the post or of one of its targets.
+fn thread(fields: &mut Fields) -> FieldValue<Vec<NewSegment>> {
+    fields.bounded_list("thread", MAX_REPLIES).map(|entries| {
+        let mut replies = Vec::new();
+        for (index, entry) in entries.into_iter().enumerate() {
+            let field = format!("thread.{index}");
+            let Some(mut entry) = fields.nested(entry, &field, &["content", "media"]) else { continue };
+            let text = content(&mut entry);
+            let media = media(&mut entry).value().unwrap_or_default();
+            if media.is_empty() && matches!(text, FieldValue::Absent | FieldValue::Null) {
+                entry.add("content", "is required in a reply without media");
+            }
+            fields.absorb(entry);
+            replies.push(NewSegment { field: fields.within(&field), text: text.value(), media });
+        }
+        replies
+    })
+}
+
+/// Limits the files that a request names in all its lists. Beyond the limit, the files of replies
+/// and targets are not checked.
+pub(crate) fn check_file_limits(
+    fields: &mut Fields,
+    media: &[MediaReference],
+    thread: &mut [NewSegment],
+    targets: &mut [NewTarget],
+) {
+    let named: Vec<_> = files(media, thread, targets).map(|it| it.path.media()).collect();
+    let (entries, files) = (named.len(), named.into_iter().collect::<BTreeSet<_>>().len());
     if MAX_ENTRIES < entries {
         fields.add(
             "media",
-            format_args!("and the media of platforms may have {MAX_ENTRIES} entries together, these have {entries}"),
+            format_args!(
+                "and the media of thread and platforms may have {MAX_ENTRIES} entries together, these have {entries}"
+            ),
         );
     }
     if MAX_FILES < files {
         fields.add(
             "media",
             format_args!(
-                "and the media of platforms may name {MAX_FILES} different files together, these name {files}"
+                "and the media of thread and platforms may name {MAX_FILES} different files together, these name {files}"
             ),
         );
     }
     if MAX_FILES < files || MAX_ENTRIES < entries {
-        for target in targets {
+        let of_targets = targets.iter_mut().flat_map(|target| {
             target.media = None;
+            target.thread.iter_mut().flatten()
+        });
+        for reply in thread.iter_mut().chain(of_targets) {
+            reply.media.clear();
         }
     }
 }

@@ -12,7 +12,7 @@ use domain::attempt::Attempt;
 use domain::id::{MediaId, UserId};
 use domain::media::{Attachment, MediaPath};
 use domain::options::{OptionValue, Options};
-use domain::post::{Post, PostStatus, Target, TargetStatus};
+use domain::post::{Post, PostStatus, SegmentContent, SegmentView, Target, TargetStatus};
 use http::StatusCode;
 use http::header::ETAG;
 use scheduling::Warning;
@@ -27,7 +27,6 @@ const LINK_LASTS: Duration = Duration::from_hours(2);
 /// The post as the API shows it. Links to the files are signed here, without a call.
 pub(crate) async fn view(app: &App, post: &Post) -> contract::Post {
     let links = links(app.scheduling.bucket.clone(), post.user_id, post.files().cloned().collect()).await;
-    let media = |files: &[Attachment]| files.iter().map(|it| media_view(it, &links)).collect::<Vec<_>>();
     contract::Post {
         id: post.post_id.get(),
         revision: post.revision,
@@ -37,8 +36,9 @@ pub(crate) async fn view(app: &App, post: &Post) -> contract::Post {
         created_at: Timestamp(post.created_at),
         updated_at: Timestamp(post.updated_at),
         creator: contract::Creator { id: post.user_id.get(), name: post.creator_name.clone() },
-        platforms: post.targets.iter().map(|it| target_view(post, it, it.media.as_deref().map(media))).collect(),
-        media: media(&post.media),
+        platforms: post.targets.iter().map(|it| target_view(post, it, &links)).collect(),
+        media: media_views(&post.media, &links),
+        thread: thread_view(&post.thread, &links),
         external_id: post.external_id.as_ref().map(|it| it.as_str().to_owned()),
         labels: post.labels.iter().map(|it| it.as_str().to_owned()).collect(),
     }
@@ -64,24 +64,55 @@ pub(crate) async fn links(bucket: Bucket, user: UserId, files: Vec<Attachment>) 
     links
 }
 
-fn target_view(post: &Post, target: &Target, media: Option<Vec<contract::PostMedia>>) -> contract::PostPlatform {
+type Links = BTreeMap<MediaId, String>;
+
+fn target_view(post: &Post, target: &Target, links: &Links) -> contract::PostPlatform {
+    let published = target.published();
     contract::PostPlatform {
         id: target.target_id.get(),
         connected_account_id: target.connection_id.get(),
         provider: target.provider.clone(),
         username: target.username.clone(),
         content: post.text_of(target).as_str().to_owned(),
-        media,
+        media: target.media.as_deref().map(|it| media_views(it, links)),
+        thread: target.thread.as_deref().map(|it| thread_view(it, links)),
         options: options_view(&target.options),
         status: target_status_view(target.status),
-        published_at: target.published_at.map(Timestamp),
-        platform_post_id: target.platform_post_id.clone(),
-        platform_post_url: target.platform_post_url.clone(),
+        published_at: published.map(|it| Timestamp(it.at)),
+        platform_post_id: published.map(|it| it.platform_post_id.clone()),
+        platform_post_url: published.and_then(|it| it.url.clone()),
         error_message: target.error_message.clone(),
+        segments: post.segment_views(target).iter().map(|it| segment_view(it, links)).collect(),
     }
 }
 
-fn media_view(attachment: &Attachment, links: &BTreeMap<MediaId, String>) -> contract::PostMedia {
+fn thread_view(thread: &[SegmentContent], links: &Links) -> Vec<contract::ThreadEntry> {
+    let entry = |it: &SegmentContent| contract::ThreadEntry {
+        content: it.text.as_ref().map(|it| it.as_str().to_owned()),
+        media: media_views(&it.media, links),
+    };
+    thread.iter().map(entry).collect()
+}
+
+fn segment_view(view: &SegmentView<'_>, links: &Links) -> contract::PostSegment {
+    let SegmentView { segment, published, .. } = view;
+    contract::PostSegment {
+        kind: segment.kind.as_str().to_owned(),
+        content: segment.text.map(str::to_owned),
+        media: media_views(segment.media, links),
+        status: target_status_view(view.status),
+        published_at: published.map(|it| Timestamp(it.at)),
+        platform_post_id: published.map(|it| it.platform_post_id.clone()),
+        platform_post_url: published.and_then(|it| it.url.clone()),
+        error_message: view.error_message.map(str::to_owned),
+    }
+}
+
+fn media_views(files: &[Attachment], links: &Links) -> Vec<contract::PostMedia> {
+    files.iter().map(|it| media_view(it, links)).collect()
+}
+
+fn media_view(attachment: &Attachment, links: &Links) -> contract::PostMedia {
     contract::PostMedia {
         id: attachment.media_id.get(),
         url: links.get(&attachment.media_id).cloned().unwrap_or_default(),

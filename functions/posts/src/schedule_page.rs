@@ -12,7 +12,7 @@ use chrono::{DateTime, NaiveDateTime, Utc};
 use domain::id::MediaId;
 use domain::media::{AltText, Attachment};
 use domain::options::OptionValue;
-use domain::post::{Accounts, Changes, IfMatch, Post, PostStatus, Target};
+use domain::post::{Accounts, Changes, IfMatch, Post, PostStatus, SegmentKind, Target};
 use domain::schedule::{InvalidSchedule, parse_schedule, show};
 use serde::Deserialize;
 
@@ -57,8 +57,13 @@ struct TargetCard<'a> {
     name: Option<String>,
     /// What to do before the draft can be scheduled.
     advice: Option<&'static str>,
-    text: &'a str,
     options: Vec<(&'a str, String)>,
+    /// The post and the replies of its thread.
+    posts: Vec<PostCard<'a>>,
+}
+
+struct PostCard<'a> {
+    text: Option<&'a str>,
     files: Vec<FileRow<'a>>,
 }
 
@@ -144,13 +149,14 @@ impl<'a> TargetCard<'a> {
             link: links.get(&it.media_id).map_or("", String::as_str),
             alt_text: it.alt_text.as_ref().map(AltText::as_str),
         };
+        // The first comment is shown among the options.
+        let posts = post.segments(target).into_iter().filter(|it| it.kind != SegmentKind::Comment);
         Self {
             platform: account.map_or(target.provider.as_str(), |it| it.rules.title.as_str()),
             name: account.and_then(|it| it.profile.handle()).or_else(|| target.username.clone()),
             advice,
-            text: post.text_of(target).as_str(),
             options: target.options.iter().map(|(name, value)| (name, option_text(value))).collect(),
-            files: post.media_of(target).iter().map(file).collect(),
+            posts: posts.map(|it| PostCard { text: it.text, files: it.media.iter().map(file).collect() }).collect(),
         }
     }
 }
@@ -169,6 +175,7 @@ fn option_text(value: &OptionValue) -> String {
 mod tests {
     use chrono::TimeDelta;
     use domain::media::AltText;
+    use domain::post::SegmentContent;
     use domain::testing::{a_connection, a_post, a_user, accounts, an_attachment, noon, text};
 
     use super::*;
@@ -183,14 +190,16 @@ mod tests {
         post.targets[1].text = Some(text("A text of its own"));
         post.targets[1].media = Some(Vec::new());
         post.targets[1].options = [("first_comment".to_owned(), OptionValue::from("And <more>"))].into_iter().collect();
+        let reply = SegmentContent { text: Some(text("And a reply")), media: Vec::new() };
+        post.targets[1].thread = Some(vec![reply]);
         let links = BTreeMap::from([(post.media[0].media_id, "https://files.example/boat".to_owned())]);
         let accounts = accounts(&connections);
         let targets = post.targets.iter().map(|it| TargetCard::new(&post, it, &accounts, &links)).collect();
 
         let page = SchedulePage { csrf: "token", id: "7".to_owned(), revision: 3, targets }.render().unwrap();
 
-        let shown = ["the end", "A boat", "https://files.example/boat", "A text of its own", "first_comment"];
-        for shown in shown.into_iter().chain(["And &#60;more&#62;", r#"name="revision" value="3""#]) {
+        let shown = ["the end", "A boat", "https://files.example/boat", "A text of its own", "And a reply"];
+        for shown in shown.into_iter().chain(["first_comment", "And &#60;more&#62;", r#"name="revision" value="3""#]) {
             assert!(page.contains(shown), "{shown}: {page}");
         }
     }

@@ -23,8 +23,9 @@ pub use self::connections::{
 pub use self::error::ErrorBody;
 pub use self::media::{CreateMedium, FetchedMedium, MediumView, PresignedUpload};
 pub use self::posts::{
-    Attempt, AttemptList, Creator, DescribedMedia, ListPosts, NewPost, NewPostMedia, NewPostPlatform, PageMeta, Post,
-    PostChanges, PostList, PostMedia, PostPlatform, PostStatus, TargetStatus, Validation, Warning,
+    Attempt, AttemptList, Creator, DescribedMedia, ListPosts, NewPost, NewPostMedia, NewPostPlatform, NewThreadEntry,
+    PageMeta, Post, PostChanges, PostList, PostMedia, PostPlatform, PostSegment, PostStatus, TargetStatus, ThreadEntry,
+    Validation, Warning,
 };
 pub use self::timestamp::{PostTime, Timestamp};
 pub use self::webhooks::{

@@ -37,6 +37,8 @@ pub struct Post {
     pub platforms: Vec<PostPlatform>,
     /// The images and videos for every account without files of its own.
     pub media: Vec<PostMedia>,
+    /// The replies that continue the post as a thread, for every account without replies of its own.
+    pub thread: Vec<ThreadEntry>,
     /// The id of the post in your own system; null if it has none.
     #[schema(example = "order-4711")]
     pub external_id: Option<String>,
@@ -110,6 +112,10 @@ pub struct PostPlatform {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub media: Option<Vec<PostMedia>>,
+    /// The replies for this account, instead of those of the post; absent if it uses those of the post.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub thread: Option<Vec<ThreadEntry>>,
     /// Options of the account's platform.
     #[schema(value_type = BTreeMap<String, Value>, example = json!({ "language": "en" }))]
     pub options: Map<String, Value>,
@@ -125,6 +131,45 @@ pub struct PostPlatform {
     #[schema(example = "https://mastodon.example/@harbour/112233")]
     pub platform_post_url: Option<String>,
     /// Why the post is not public on this account, and what to do; null if there is nothing to report.
+    pub error_message: Option<String>,
+    /// What is published on this account, in order: the post, the replies of its thread, and the
+    /// first comment.
+    pub segments: Vec<PostSegment>,
+}
+
+/// A reply of a thread.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ThreadEntry {
+    /// The text; null for a reply with files alone.
+    #[schema(example = "And this is the crew")]
+    pub content: Option<String>,
+    /// The images and videos of the reply.
+    pub media: Vec<PostMedia>,
+}
+
+/// A post, reply or comment on one account.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PostSegment {
+    /// `post`, `reply` (to the segment before it) or `comment` (on the post).
+    #[schema(example = "reply")]
+    pub kind: String,
+    /// The text; null if there are files alone.
+    #[schema(example = "And this is the crew")]
+    pub content: Option<String>,
+    /// The images and videos.
+    pub media: Vec<PostMedia>,
+    /// `pending`, `publishing`, `published` or `failed`.
+    #[schema(value_type = String, example = "pending")]
+    pub status: TargetStatus,
+    /// When it became public; null if it is not.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub published_at: Option<Timestamp>,
+    /// The id that the platform gave it; null until it is public.
+    pub platform_post_id: Option<String>,
+    /// Its URL; null if it is unknown.
+    #[schema(example = "https://mastodon.example/@harbour/112234")]
+    pub platform_post_url: Option<String>,
+    /// Why it is not public; null if there is nothing to report.
     pub error_message: Option<String>,
 }
 
@@ -188,7 +233,7 @@ pub struct Attempt {
     /// The platform of the account.
     #[schema(example = "sandbox")]
     pub provider: String,
-    /// What was published, as an index: 0 is the post.
+    /// What the call was about, as an index of `segments`: 0 is the post.
     #[schema(example = 0)]
     pub segment: u16,
     /// `prepare` (uploads and other calls before the time of the post), `publish`, `look_up` (whether
@@ -303,6 +348,11 @@ pub struct NewPost {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(max_items = 30)]
     pub media: Option<Vec<NewPostMedia>>,
+    /// Replies that continue the post as a thread, in order, on every account without replies of its
+    /// own. An account whose platform has no threads needs `"thread": []`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 24)]
+    pub thread: Option<Vec<NewThreadEntry>>,
     /// The id of the post in your own system, to find the post by. Several posts can have the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 255, min_length = 1)]
@@ -336,11 +386,29 @@ pub struct NewPostPlatform {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(max_items = 30)]
     pub media: Option<Vec<NewPostMedia>>,
+    /// The replies for this account, instead of those of the post; `[]` means none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 24)]
+    pub thread: Option<Vec<NewThreadEntry>>,
     /// Options of this account's platform, such as `visibility`, `content_warning` or `language`.
     /// An unknown option is an error; values are checked when the post is scheduled.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<BTreeMap<String, Value>>, example = json!({ "language": "en" }))]
     pub options: Option<Map<String, Value>>,
+}
+
+/// A reply of a thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, expecting = "an object with content or media")]
+pub struct NewThreadEntry {
+    /// The text. Required without media.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 65_000, min_length = 1, pattern = r"\S")]
+    pub content: Option<String>,
+    /// The files of the reply.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 30)]
+    pub media: Option<Vec<NewPostMedia>>,
 }
 
 /// A file of the post: its path alone, or with an alt text.
@@ -391,6 +459,10 @@ pub struct PostChanges {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(max_items = 30)]
     pub media: Option<Vec<NewPostMedia>>,
+    /// The replies, as the complete list. Those that are public do not change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 24)]
+    pub thread: Option<Vec<NewThreadEntry>>,
     /// The id of the post in your own system; `null` removes it.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     #[schema(value_type = Option<String>, max_length = 255, min_length = 1)]

@@ -28,7 +28,7 @@ use crate::validation_errors::ValidationErrors;
 pub use authority::Authority;
 pub use charge::changes;
 pub use if_match::IfMatch;
-pub use request::{Accounts, MediaReference, NewSegment, NewTarget};
+pub use request::{Accounts, MediaReference, NewSegment, NewTarget, files};
 pub use segment::{FIRST_COMMENT, MAX_REPLIES, PublicSegment, Segment, SegmentContent, SegmentKind, SegmentView};
 pub use status::{PostStatus, TargetStatus};
 pub use target::Target;
@@ -162,7 +162,7 @@ impl NewPost {
 
     /// The files of the post and of its targets; may contain a file several times.
     pub fn files(&self) -> Vec<MediaReference> {
-        request::files(Some(&self.media), Some(&self.thread), &self.targets).cloned().collect()
+        files(&self.media, &self.thread, &self.targets).cloned().collect()
     }
 
     /// The post as a draft, without its targets and files.
@@ -191,7 +191,11 @@ impl NewPost {
 impl Changes {
     /// The files that the request names; may contain a file several times.
     pub fn files(&self) -> impl Iterator<Item = &MediaReference> {
-        request::files(self.media.as_deref(), self.thread.as_deref(), self.targets.as_deref().unwrap_or_default())
+        files(
+            self.media.as_deref().unwrap_or_default(),
+            self.thread.as_deref().unwrap_or_default(),
+            self.targets.as_deref().unwrap_or_default(),
+        )
     }
 
     /// The next revision of the post, with the changes that need no decision.

@@ -53,7 +53,9 @@ fn warnings(post: &Post, request: &NewPost, accounts: &Accounts) -> Vec<Warning>
         let Some(post_target) = post.targets.iter().find(|it| it.connection_id == target.connection_id) else {
             continue;
         };
-        let named = target.media.as_ref().unwrap_or(&request.media);
+        let thread = target.thread.as_ref().unwrap_or(&request.thread);
+        let named =
+            target.media.as_ref().unwrap_or(&request.media).iter().chain(thread.iter().flat_map(|it| &it.media));
         let title = account.rules.title.as_str();
         let rules: Vec<_> = account.rules.applicable(&post_target.options).map(|(rule, _)| rule).collect();
         if rules.iter().any(|it| matches!(it, Rule::OfPost(PostRule::TextNotShown))) {
@@ -63,7 +65,8 @@ fn warnings(post: &Post, request: &NewPost, accounts: &Accounts) -> Vec<Warning>
                 message: format!("is not shown, because {title} shows no text in a post like this"),
             });
         }
-        for (named, file) in named.iter().zip(post.media_of(post_target)) {
+        let segments = post.segments(post_target);
+        for (named, file) in named.zip(segments.iter().flat_map(|it| it.media)) {
             let field = named.field.as_str();
             if file.alt_text.is_none() && rules.iter().any(|it| matches!(it, Rule::MaxAltText { .. })) {
                 not_described.entry(field).or_default().insert(title);

@@ -88,6 +88,9 @@ impl TargetRow {
             Some(_) if is_failed && target.failure == Some(FailureClass::MayBePublic) => Some(
                 "The post may be public. Check the account first: if the post is there, trying again would publish it twice.",
             ),
+            Some(_) if is_failed && target.is_public() => {
+                Some("A new time continues the thread at the first post that is not public.")
+            }
             Some(_) => None,
         };
         let handle = account.and_then(|it| it.profile.handle());
@@ -105,7 +108,7 @@ impl TargetRow {
             is_bad: is_failed,
             message: target.error_message.clone(),
             advice: advice.map(str::to_owned),
-            link: target.platform_post_url.clone().filter(|it| is_web_address(it)),
+            link: target.published().and_then(|it| it.url.clone()).filter(|it| is_web_address(it)),
         }
     }
 }

@@ -69,16 +69,16 @@ impl NewTarget {
 }
 
 /// The files that the parts of a request name; may contain a file several times.
-pub(super) fn files<'a>(
-    media: Option<&'a [MediaReference]>,
-    thread: Option<&'a [NewSegment]>,
+pub fn files<'a>(
+    media: &'a [MediaReference],
+    thread: &'a [NewSegment],
     targets: &'a [NewTarget],
 ) -> impl Iterator<Item = &'a MediaReference> {
     let of_targets = targets.iter().flat_map(|target| {
         target.media.iter().flatten().chain(target.thread.iter().flatten().flat_map(|it| &it.media))
     });
-    let of_thread = thread.unwrap_or_default().iter().flat_map(|it| &it.media);
-    media.unwrap_or_default().iter().chain(of_thread).chain(of_targets)
+    let of_thread = thread.iter().flat_map(|it| &it.media);
+    media.iter().chain(of_thread).chain(of_targets)
 }
 
 /// The field of the largest text of a request, in bytes: a content, an option, or an alternative

@@ -1,4 +1,6 @@
+use domain::delivery::Published;
 use domain::media::MimeType;
+use domain::post::PublicSegment;
 use domain::testing::{a_connection, a_post, a_user, accounts, an_attachment, noon, text};
 
 use super::*;
@@ -53,7 +55,8 @@ fn partly_public_post_cannot_be_cancelled() {
     let mut post = a_failed_post(&account);
     let mut public = post.targets[0].clone();
     public.status = TargetStatus::Published;
-    public.platform_post_url = Some("javascript:alert(1)".to_owned());
+    let published = Published { url: Some("javascript:alert(1)".to_owned()), ..Published::new("p1", noon()) };
+    public.public = vec![PublicSegment { published, content: None }];
     post.targets.push(public);
     let row = Row::new(&post, &accounts(&[account]), noon());
     assert!(row.can_try_again && !row.can_cancel);
