@@ -272,10 +272,15 @@ impl Publishing {
             claims: &claims,
             now: self.clock.now(),
         };
-        let follow_ups = match segment.kind {
-            SegmentKind::Post if delivery.segments.len() == 1 => follow_up_names(platform, &request),
-            _ => Vec::new(),
+        let whole_post = PublishRequest {
+            segment: SegmentKind::Post,
+            reply_to: None,
+            text: post.text_of(target).as_str(),
+            media: post.media_of(target),
+            options: &target.options,
+            ..request
         };
+        let follow_ups = follow_up_names(platform, &whole_post);
         let context = AttemptContext {
             delivery: leased,
             used: Some(&opened.record),

@@ -12,6 +12,7 @@ mod notified;
 mod paid;
 mod patient;
 mod stuck;
+mod threads;
 mod twice;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +23,7 @@ use domain::post::{Post, Target};
 
 pub(crate) use self::stuck::Watch;
 use crate::bus::PublishedEvent;
-use crate::simulated_platforms::{Public, Timeline};
+use crate::simulated_platforms::{Public, Reference, Timeline};
 use crate::store::{Journal, Version};
 use crate::trace::Trace;
 use crate::users::{People, WriterResponse};
@@ -87,6 +88,8 @@ pub(crate) async fn check(history: &History<'_>) -> Vec<Broken> {
     broken.extend(early::posts_are_not_early(history));
     broken.extend(ended::post_status_matches_the_platform(history));
     broken.extend(ended::platform_calls_are_valid(history));
+    broken.extend(threads::segments_follow_one_another(history));
+    broken.extend(threads::nothing_follows_a_segment_that_failed(history));
     broken.extend(followed::follow_ups_are_not_repeated(history));
     broken.extend(followed::follow_ups_are_completed(history));
     broken.extend(counted::post_counts_match_the_posts(history).await);
@@ -110,16 +113,17 @@ pub(crate) async fn check(history: &History<'_>) -> Vec<Broken> {
 }
 
 impl History<'_> {
-    /// The public posts, by target.
-    fn public_by_target(&self) -> BTreeMap<(PostId, TargetId), Vec<&Public>> {
-        let mut by_target: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    /// The public posts, by target and segment.
+    fn public_by_segment(&self) -> BTreeMap<(PostId, TargetId, usize), Vec<&Public>> {
+        let mut by_segment: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for public in &self.timeline.public {
-            by_target.entry((public.reference.post, public.reference.target)).or_default().push(public);
+            let Reference { post, target, segment, .. } = public.reference;
+            by_segment.entry((post, target, segment)).or_default().push(public);
         }
-        for public in by_target.values_mut() {
+        for public in by_segment.values_mut() {
             public.sort_by_key(|it| it.at);
         }
-        by_target
+        by_segment
     }
 
     /// The post as it was first written with this revision.
@@ -127,17 +131,19 @@ impl History<'_> {
         self.journal.versions(post).find(|it| it.post.revision == revision)
     }
 
-    /// Whether one of these revisions showed the user that a target may already be public: a user
+    /// Whether one of these revisions showed the user that a segment may already be public: a user
     /// who sends the target again accepts a second post.
-    fn was_warned(&self, post: PostId, target: TargetId, revisions: std::ops::Range<u64>) -> bool {
-        let versions = self.journal.versions(post).filter(|it| revisions.contains(&it.post.revision));
-        versions.filter_map(|it| it.post.target(target)).any(may_be_public)
+    fn was_warned(&self, reference: Reference, revisions: std::ops::Range<u64>) -> bool {
+        let versions = self.journal.versions(reference.post).filter(|it| revisions.contains(&it.post.revision));
+        let is_warned = |it: &Target| may_be_public(it) && it.public.len() == reference.segment;
+        versions.filter_map(|it| it.post.target(reference.target)).any(is_warned)
     }
 
     /// The lateness of the first publish calls of posts that were scheduled well ahead.
     pub(crate) fn lateness(&self) -> Vec<TimeDelta> {
         let mut called = BTreeSet::new();
-        let first = self.timeline.begun.iter().filter(|it| called.insert(it.reference));
+        let posts = self.timeline.begun.iter().filter(|it| it.reference.segment == 0);
+        let first = posts.filter(|it| called.insert(it.reference));
         first
             .filter_map(|it| {
                 let version = self.revision(it.reference.post, it.reference.revision)?;

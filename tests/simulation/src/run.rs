@@ -112,9 +112,18 @@ fn claims(journal: &Journal) -> Vec<(Reference, String, String)> {
     let targets = journal.posts().flat_map(|post| post.targets.iter().map(move |it| (post, it)));
     let recognized = targets.filter(|(_, it)| Spec::named(&it.provider).certainty == LookUpSupport::Recognized);
     recognized
-        .filter_map(|(post, target)| {
-            let reference = Reference { post: post.post_id, target: target.target_id, revision: post.revision };
-            Some((reference, target.platform_post_id.clone()?, post.text_of(target).as_str().to_owned()))
+        .flat_map(|(post, target)| {
+            let reference = move |segment| Reference {
+                post: post.post_id,
+                target: target.target_id,
+                revision: post.revision,
+                segment,
+            };
+            let segments = target.public.iter().zip(post.segments(target)).enumerate();
+            segments.map(move |(index, (public, segment))| {
+                let text = segment.text.unwrap_or_default().to_owned();
+                (reference(index), public.published.platform_post_id.clone(), text)
+            })
         })
         .collect()
 }

@@ -310,6 +310,7 @@ impl<'a> Journey<'a> {
                         self.wait_until(at).await;
                         continue;
                     }
+                    Ok(Prepared::NeedsParent { .. }) => fail!("a post follows nothing"),
                     Err(error) => error,
                 }
             };

@@ -62,7 +62,7 @@ async fn row(deliveries: &Deliveries, record: &Record, fakes: &PublicPosts) -> R
     let post = post_of(deliveries, record).await;
     let (text, account) = post_summary(post.as_ref(), record);
     let verdict = deliveries.verdict(record, fakes);
-    let attempts = verdict.delivery.as_ref().filter(|it| it.is_prepared).map_or(0, |it| it.attempts);
+    let attempts = verdict.delivery.as_ref().filter(|it| it.is_prepared()).map_or(0, |it| it.attempts);
     let (result, tone) = verdict.text(deliveries.clock.now());
     Row { said: result, tone, reference: record.reference.to_string(), text, account, attempts, verdict }
 }
@@ -120,5 +120,5 @@ impl Deliveries {
 fn view_of_fake(delivery: &Delivery, fakes: &PublicPosts) -> PlatformView {
     let Some(posts) = fakes.get(delivery.provider.as_str()) else { return PlatformView::Unseen };
     let is_shown = |it: &Published| posts.contains(&it.platform_post_id);
-    PlatformView::Fake { shows_it: matches!(&delivery.state, DeliveryState::Published(it) if is_shown(it)) }
+    PlatformView::Fake { shows_it: delivery.published.first().is_some_and(is_shown) }
 }

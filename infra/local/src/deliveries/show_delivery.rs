@@ -108,11 +108,11 @@ fn line(attempt: &Attempt) -> (String, String) {
 fn facts(delivery: &Delivery) -> Vec<(&'static str, String)> {
     let state = match &delivery.state {
         DeliveryState::Waiting => "waiting".to_owned(),
-        DeliveryState::Published(published) => format!("published: post {}", published.platform_post_id),
+        DeliveryState::Published => format!("published: post {}", step::published_ids(delivery)),
         DeliveryState::Failed { class, .. } => format!("failed: {}", class.as_str()),
     };
     let mut facts = vec![("State", state)];
-    let counted = if delivery.is_prepared { "Attempts" } else { "Failed preparations" };
+    let counted = if delivery.is_prepared() { "Attempts" } else { "Failed preparations" };
     facts.push((counted, delivery.attempts.to_string()));
     if let Some(intent) = &delivery.intent {
         facts.push(("Open intent", step::open(intent)));

@@ -9,21 +9,20 @@ use super::time;
 pub(super) fn describe_write(before: Option<&Delivery>, after: &Delivery, at: DateTime<Utc>) -> Option<String> {
     let Some(before) = before else { return Some(first(after)) };
     match &after.state {
-        State::Published(published) if before.state == State::Waiting => {
-            Some(format!("Recorded as published: post {}.", published.platform_post_id))
-        }
+        State::Published if before.state == State::Waiting => Some(recorded(after)),
         State::Failed { reason, class } if before.state == State::Waiting => {
             Some(format!("Recorded as failed ({}): {}", class_name(*class), sentence(reason)))
         }
-        State::Published(_) => describe_follow_up(before, after),
+        State::Published => describe_follow_up(before, after),
         State::Failed { .. } => None,
+        State::Waiting if before.published.len() < after.published.len() => Some(recorded(after)),
         State::Waiting => Some(describe_waiting(before, after, at)),
     }
 }
 
 fn first(delivery: &Delivery) -> String {
     let due = time(delivery.publish_at);
-    match (&delivery.intent, delivery.is_prepared) {
+    match (&delivery.intent, delivery.is_prepared()) {
         // An earlier process took the steps before this one, which are unknown here.
         (Some(intent), _) => format!("First recorded with {}.", open(intent)),
         (None, true) => format!("Planned for {due}."),
@@ -50,10 +49,10 @@ fn describe_waiting(before: &Delivery, after: &Delivery, at: DateTime<Utc>) -> S
             format!("Attempt {attempt} published nothing: {} Continues {then}.", note(after))
         }
         (None, None) if is_taken => "Preparing: uploads a file, or checks whether an upload is ready.".to_owned(),
-        (None, None) if after.is_prepared && !before.is_prepared => {
+        (None, None) if after.is_prepared() && !before.is_prepared() => {
             "Prepared. Only the publish call is left.".to_owned()
         }
-        (None, None) if after.progress != before.progress => {
+        (None, None) if after.preparations != before.preparations => {
             format!("One preparation step is done. Continues {then}.")
         }
         (None, None) => format!("Waiting: {} Continues {then}.", note(after)),
@@ -76,6 +75,15 @@ fn describe_follow_up(before: &Delivery, after: &Delivery) -> Option<String> {
     }
 }
 
+fn recorded(delivery: &Delivery) -> String {
+    format!("Recorded as published: post {}.", published_ids(delivery))
+}
+
+/// The ids of the public segments on the platform.
+pub(super) fn published_ids(delivery: &Delivery) -> String {
+    delivery.published.iter().map(|it| it.platform_post_id.as_str()).collect::<Vec<_>>().join(", ")
+}
+
 pub(super) fn open(intent: &Intent) -> String {
     let running = if intent.may_still_run { "; it may still take effect" } else { "" };
     format!("attempt {} at {}, outcome unknown{running}", intent.attempt, time(intent.at))
@@ -96,13 +104,14 @@ fn class_name(class: FailureClass) -> &'static str {
         FailureClass::Refused => "refused",
         FailureClass::GivenUp => "given up",
         FailureClass::MayBePublic => "it may be public",
+        FailureClass::PartlyPublic => "partly public",
     }
 }
 
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
-    use domain::delivery::{AttemptError, Published, Resolution};
+    use domain::delivery::{AttemptError, Preparation, PreparationStep, Published, Resolution};
     use domain::testing::{a_delivery, noon};
 
     use super::*;
@@ -167,13 +176,13 @@ mod tests {
 
     #[test]
     fn preparation_is_shown_step_by_step() {
-        let planned = Delivery { is_prepared: false, ..a_delivery() };
+        let planned = Delivery { preparations: vec![Preparation::open(noon())], ..a_delivery() };
         let taken = planned.clone().lease(noon());
-        let one = taken.clone().record_preparation(Some("1".to_owned()), Some(noon()));
+        let one = taken.clone().record_preparation(0, PreparationStep::Again { progress: "1".to_owned(), at: noon() });
         let taken_again = one.clone().lease(noon());
-        let all = taken_again.clone().record_preparation(Some("2".to_owned()), None);
+        let all = taken_again.clone().record_preparation(0, PreparationStep::Ready { progress: None });
         let busy = AttemptError::RetryLater { retry_at: None, reason: "it answered 500".to_owned() };
-        let failed = taken.clone().fail_preparation(busy, noon(), 0);
+        let failed = taken.clone().fail_preparation(0, busy, noon(), 0);
 
         assert!(describe_write(None, &planned, noon()).unwrap().contains("files are uploaded from 12:00:00.000 on"));
         assert!(describe(&planned, &taken).starts_with("Preparing"));

@@ -50,7 +50,7 @@ impl Verdict {
             (0, None) => ("not public".to_owned(), Color::Quiet),
             (0, Some(delivery)) => match &delivery.state {
                 State::Failed { .. } => ("failed".to_owned(), Color::Wrong),
-                State::Published(_) => match self.seen {
+                State::Published => match self.seen {
                     PlatformView::Fake { shows_it: true } => ("public".to_owned(), Color::Good),
                     PlatformView::Unseen => ("published".to_owned(), Color::Good),
                     // The service has recorded the post as published, but the platform does not
@@ -80,12 +80,12 @@ impl Verdict {
     /// The time of publication: by the sandbox's clock, for other platforms as the service has
     /// recorded it.
     fn first_public_at(&self) -> Option<DateTime<Utc>> {
-        match (&self.seen, self.delivery.as_ref().map(|it| &it.state)) {
-            (PlatformView::Sandbox(posts), _) => posts.first().map(|(_, at)| *at),
-            (PlatformView::Fake { shows_it: true } | PlatformView::Unseen, Some(State::Published(published))) => {
-                Some(published.at)
+        match &self.seen {
+            PlatformView::Sandbox(posts) => posts.first().map(|(_, at)| *at),
+            PlatformView::Fake { shows_it: true } | PlatformView::Unseen => {
+                Some(self.delivery.as_ref()?.published.first()?.at)
             }
-            (PlatformView::Fake { .. } | PlatformView::Unseen, _) => None,
+            PlatformView::Fake { .. } => None,
         }
     }
 

@@ -1,7 +1,5 @@
 //! A confirmed change or cancellation takes effect.
 
-use domain::post::TargetStatus;
-
 use super::{Broken, History, Kind};
 use crate::users::ResponseContent;
 
@@ -19,12 +17,11 @@ pub(super) fn confirmed_changes_take_effect(history: &History<'_>) -> Vec<Broken
             it.reference.post == answer.post && it.reference.revision < now_revision
         };
         for public in history.timeline.public.iter().filter(older) {
-            let target = public.reference.target;
-            if history.was_warned(answer.post, target, 0..now_revision) {
+            let (target, segment) = (public.reference.target, public.reference.segment);
+            if history.was_warned(public.reference, 0..now_revision) {
                 continue;
             }
-            let is_reported_public =
-                post.and_then(|it| it.target(target)).is_some_and(|it| it.status == TargetStatus::Published);
+            let is_reported_public = post.and_then(|it| it.target(target)).is_some_and(|it| segment < it.public.len());
             if answer.at < public.at || !is_reported_public {
                 let what = format!(
                     "{:?} of post {} was answered at {}, but r{} of target {target} is public since {}: {:?}",

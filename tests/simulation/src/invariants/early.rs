@@ -29,8 +29,9 @@ pub(super) fn posts_are_not_early(history: &History<'_>) -> Vec<Broken> {
             let what = format!("post {} is public on {}, not on {account:?}", reference.post, public.account);
             broken.push(Broken::new(Kind::Other, reference.post, what));
         }
-        let text = version.post.target(reference.target).map(|it| version.post.text_of(it).as_str());
-        if text != Some(&public.text) {
+        let segments = version.post.target(reference.target).map(|it| version.post.segments(it)).unwrap_or_default();
+        let text = segments.get(reference.segment).and_then(|it| it.text);
+        if text != Some(public.text.as_str()) {
             let what =
                 format!("r{} of post {} says {:?}, not {text:?}", reference.revision, reference.post, public.text);
             broken.push(Broken::new(Kind::Other, reference.post, what));

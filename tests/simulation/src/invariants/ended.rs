@@ -9,10 +9,11 @@ use crate::simulated_platforms::{Public, Reference};
 /// No target is pending. A published one is public on its platform, a failed one is not, and the
 /// reason of its failure existed.
 pub(super) fn post_status_matches_the_platform(history: &History<'_>) -> Vec<Broken> {
-    let by_target = history.public_by_target();
+    let by_segment = history.public_by_segment();
     let mut broken = Vec::new();
     for (post, target) in history.targets() {
-        let public = by_target.get(&(post.post_id, target.target_id)).map(Vec::as_slice).unwrap_or_default();
+        let public =
+            |segment| by_segment.get(&(post.post_id, target.target_id, segment)).map(Vec::as_slice).unwrap_or_default();
         if let Some(what) = contradiction(history, post, target, public) {
             let what = format!("target {} of post {} {what}", target.target_id, post.post_id);
             broken.push(Broken::new(Kind::Lost, post.post_id, what));
@@ -21,23 +22,35 @@ pub(super) fn post_status_matches_the_platform(history: &History<'_>) -> Vec<Bro
     broken
 }
 
-fn contradiction(history: &History<'_>, post: &Post, target: &Target, public: &[&Public]) -> Option<String> {
-    let reference = Reference { post: post.post_id, target: target.target_id, revision: post.revision };
-    let is_public = public.iter().any(|it| it.reference == reference);
+fn contradiction<'a>(
+    history: &History<'_>,
+    post: &Post,
+    target: &Target,
+    public: impl Fn(usize) -> &'a [&'a Public],
+) -> Option<String> {
+    for (segment, shown) in target.public.iter().enumerate() {
+        let id = &shown.published.platform_post_id;
+        if public(segment).iter().all(|it| it.id != *id) {
+            return Some(format!("shows segment {segment} as published as {id:?}, which is not there"));
+        }
+    }
+    // The first segment that is not shown as public.
+    let segment = target.public.len();
+    let reference = Reference { post: post.post_id, target: target.target_id, revision: post.revision, segment };
+    let is_public = public(segment).iter().any(|it| it.reference == reference);
     match (post.status, target.status) {
         (PostStatus::Scheduled | PostStatus::Publishing, status) => {
             Some(format!("is {} in a post that is {}", status.as_str(), post.status.as_str()))
         }
         (_, TargetStatus::Published) => {
-            let id = target.platform_post_id.as_deref();
-            let known = public.iter().any(|it| Some(it.id.as_str()) == id);
-            (!known).then(|| format!("is published as {id:?}, which is not there"))
+            let segments = post.segments(target).len();
+            (segment < segments).then(|| format!("is published with {segment} of {segments} segments"))
         }
         (_, TargetStatus::Failed) => failure_contradiction(history, target, reference, is_public),
-        (PostStatus::Draft, _) if !is_public => None,
+        (PostStatus::Draft, _) if public(0).is_empty() || !is_public => None,
         (PostStatus::Draft, _) => Some("is public, and its post is a draft".to_owned()),
         // The target was added to a failed post, which was never scheduled again.
-        (PostStatus::Failed, TargetStatus::Pending) if public.is_empty() => None,
+        (PostStatus::Failed, TargetStatus::Pending) if public(0).is_empty() => None,
         (_, status) => Some(format!("is {} in a post that is {}", status.as_str(), post.status.as_str())),
     }
 }
@@ -68,6 +81,13 @@ fn failure_contradiction(
             (!intended).then(|| format!("was never about to be sent: {message}"))
         }
         _ if is_public => Some(format!("is public, and failed: {message}")),
+        Some(FailureClass::PartlyPublic) if target.public.is_empty() => {
+            Some(format!("is not public at all: {message}"))
+        }
+        // The class says how much is public, and not why the rest is not.
+        Some(FailureClass::PartlyPublic) => {
+            (!was_refused && is_usable).then(|| format!("was neither refused nor is its connection lost: {message}"))
+        }
         Some(FailureClass::Refused) => (!was_refused).then(|| format!("was never refused: {message}")),
         Some(FailureClass::GivenUp) => {
             is_usable.then(|| format!("was given up with a connection that works: {message}"))

@@ -27,7 +27,7 @@ pub(super) fn follow_ups_are_completed(history: &History<'_>) -> Vec<Broken> {
     let is_calm = history.people.deployment.world.faults() == 0;
     let mut broken = Vec::new();
     for delivery in history.journal.deliveries() {
-        let is_public = matches!(delivery.state, State::Published(_));
+        let is_public = delivery.state == State::Published;
         let is_kept = history.journal.connection(delivery.connection_id).is_some();
         if !is_public || !is_kept || lost.contains(&delivery.connection_id) {
             continue;
@@ -35,7 +35,7 @@ pub(super) fn follow_ups_are_completed(history: &History<'_>) -> Vec<Broken> {
         if Spec::named(&delivery.provider).behavior != PlatformBehavior::Following {
             continue;
         }
-        let (post, reference) = (delivery.post_id, Reference::from_delivery(delivery));
+        let (post, reference) = (delivery.post_id, Reference { segment: 0, ..Reference::from_delivery(delivery) });
         let tried = history.journal.followed(reference);
         for name in FOLLOW_UPS {
             let is_there = history.timeline.followers.iter().any(|it| it.reference == reference && it.name == name);

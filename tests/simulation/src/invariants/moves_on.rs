@@ -23,7 +23,7 @@ pub(super) fn final_states_do_not_change(history: &History<'_>) -> Vec<Broken> {
             report(format!("post {} went back from r{} to r{}", post.post_id, before.revision, post.revision));
         }
         let waits_again = (before.status, post.status) == (PostStatus::Publishing, PostStatus::Scheduled)
-            && post.targets.iter().all(|it| it.status != TargetStatus::Publishing);
+            && post.targets.iter().all(|it| it.status != TargetStatus::Publishing || it.is_public());
         if post.revision == before.revision && rank(post.status) < rank(before.status) && !waits_again {
             let (one, two) = (before.status.as_str(), post.status.as_str());
             report(format!("post {} went back from {one} to {two} at {}", post.post_id, version.at));
@@ -41,8 +41,8 @@ pub(super) fn final_states_do_not_change(history: &History<'_>) -> Vec<Broken> {
 }
 
 fn is_same_end(one: &Target, two: &Target) -> bool {
-    (one.status, &one.platform_post_id, one.published_at, one.failure)
-        == (two.status, &two.platform_post_id, two.published_at, two.failure)
+    let public = |it: &Target| it.public.iter().map(|it| it.published.clone()).collect::<Vec<_>>();
+    (one.status, public(one), one.failure) == (two.status, public(two), two.failure)
 }
 
 const fn rank(status: PostStatus) -> u8 {

@@ -1,4 +1,4 @@
-//! Each target is public at most once, and each public post belongs to only one target.
+//! Each segment is public at most once, and each public post belongs to only one segment.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,10 @@ use super::{Broken, History, Kind};
 pub(super) fn deliveries_claim_different_platform_posts(history: &History<'_>) -> Vec<Broken> {
     let mut claims: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for (post, target) in history.targets() {
-        if let Some(id) = &target.platform_post_id {
-            let account = history.journal.find_account(Some(target.connection_id));
-            claims.entry((account, id)).or_default().push((post.post_id, target.target_id));
+        let account = history.journal.find_account(Some(target.connection_id));
+        for (segment, public) in target.public.iter().enumerate() {
+            let holder = (post.post_id, target.target_id, segment);
+            claims.entry((account, &public.published.platform_post_id)).or_default().push(holder);
         }
     }
     let shared = claims.into_iter().filter(|(_, claims)| 1 < claims.len());
@@ -22,20 +23,20 @@ pub(super) fn deliveries_claim_different_platform_posts(history: &History<'_>) -
         .collect()
 }
 
-/// A target must not be public twice. The exception: the user was shown that the first one may be
+/// A segment must not be public twice. The exception: the user was shown that the first one may be
 /// public, and sent it again nevertheless.
 pub(super) fn targets_are_published_at_most_once(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
-    for ((post, target), public) in history.public_by_target() {
+    for ((post, target, segment), public) in history.public_by_segment() {
         for pair in public.windows(2) {
             let (mut first, mut second) = (pair[0], pair[1]);
             if second.reference.revision < first.reference.revision {
                 (first, second) = (second, first);
             }
             let revisions = first.reference.revision..second.reference.revision;
-            if !history.was_warned(post, target, revisions) {
+            if !history.was_warned(first.reference, revisions) {
                 let what = format!(
-                    "target {target} of post {post} is public twice: r{} at {} and r{} at {}",
+                    "segment {segment} of target {target} of post {post} is public twice: r{} at {} and r{} at {}",
                     first.reference.revision, first.at, second.reference.revision, second.at
                 );
                 broken.push(Broken::new(Kind::Duplicated, post, what));

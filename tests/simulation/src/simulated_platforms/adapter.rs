@@ -89,6 +89,7 @@ impl Adapter {
             account: request.profile.account_id.clone(),
             text: request.text.to_owned(),
             id: format!("{}-{}", self.spec.name, request.reference),
+            parent: request.reply_to.map(|it| it.parent.platform_post_id.clone()),
             begun_at,
             at: begun_at,
         };

@@ -18,6 +18,8 @@ pub(crate) struct Public {
     pub(crate) account: String,
     pub(crate) text: String,
     pub(crate) id: String,
+    /// The id of the post that it replies to.
+    pub(crate) parent: Option<String>,
     /// When the call began.
     pub(crate) begun_at: DateTime<Utc>,
     /// When it became public.
@@ -136,7 +138,8 @@ impl Timeline {
     pub(crate) fn assign_by_claims(&mut self, holders: &[(Reference, String, String)]) {
         for (reference, id, text) in holders {
             let Some(claimed) = self.public.iter_mut().find(|it| it.id == *id) else { continue };
-            if (claimed.reference.post, claimed.reference.target) != (reference.post, reference.target) {
+            let holder = |it: &Reference| (it.post, it.target, it.segment);
+            if holder(&claimed.reference) != holder(reference) {
                 claimed.reference = *reference;
                 claimed.text.clone_from(text);
             }

@@ -77,7 +77,8 @@ mod tests {
 
     #[test]
     fn upload_ids_are_new_after_preparing_again() {
-        let reference = Reference { post: PostId::new(1).unwrap(), target: TargetId::new(2).unwrap(), revision: 1 };
+        let reference =
+            Reference { post: PostId::new(1).unwrap(), target: TargetId::new(2).unwrap(), revision: 1, segment: 0 };
         let mut uploads = Uploads::default();
         let first = uploads.step(reference, None);
         let ready = Progress::read(&uploads.step(reference, Some(first)).to_string());

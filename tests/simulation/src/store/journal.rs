@@ -203,7 +203,9 @@ impl Journal {
     /// The follow-ups of this delivery's post that were begun.
     pub(crate) fn followed(&self, reference: Reference) -> BTreeSet<&str> {
         let begun = self.changes.iter().filter_map(|it| match &it.after.as_deref()?.kept {
-            StoredItem::Delivery(it) if Reference::from_delivery(it) == reference => it.follow_ups.as_ref(),
+            StoredItem::Delivery(it) if (Reference { segment: 0, ..Reference::from_delivery(it) }) == reference => {
+                it.follow_ups.as_ref()
+            }
             _ => None,
         });
         begun.filter(|it| it.call_begun_at.is_some()).map(FollowUps::first_name).collect()

@@ -69,6 +69,7 @@ impl Account {
                 profile: self.profile(),
                 token_expires_at: credentials.expires_at,
                 created_at: now,
+                rules: domain::testing::rules().with_threads(),
                 ..domain::testing::a_connection(&users.user)
             };
             let event = found.is_none().then(|| Event::connected(&connection, now));

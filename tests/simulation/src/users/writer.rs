@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::Connection;
 use domain::id::PostId;
 use domain::idempotency::IdempotencyKey;
-use domain::post::{Authority, Changes, NewPost, NewTarget, PostStatus};
+use domain::post::{Authority, Changes, NewPost, NewSegment, NewTarget, PostStatus};
 use scheduling::{Changed, Created, SchedulingError};
 use storage::IdempotentRequest;
 use tokio::task::JoinSet;
@@ -19,6 +19,9 @@ use crate::services::Services;
 use crate::world::lock;
 
 /// How often a request without a response is repeated.
+/// The probability that a post is a thread.
+const THREADS: f64 = 0.3;
+
 const REPEATS: usize = 3;
 
 /// How long writers continue to maintain their posts after the last fault.
@@ -73,6 +76,18 @@ impl Writer {
         domain::testing::text(&format!("post {} version {}", self.label, self.texts))
     }
 
+    /// The replies of a thread; none for most posts.
+    fn thread(&mut self) -> Vec<NewSegment> {
+        let world = &self.people.deployment.world;
+        let count = if world.happens(THREADS) { world.dice().u32(1..4) } else { 0 };
+        let replies = (0..count).map(|index| NewSegment {
+            field: format!("thread.{index}"),
+            text: Some(domain::testing::text(&format!("post {} version {} reply {index}", self.label, self.texts))),
+            media: Vec::new(),
+        });
+        replies.collect()
+    }
+
     /// Targets for those of these accounts that are connected.
     fn targets(&self, indexes: impl IntoIterator<Item = usize>) -> Vec<NewTarget> {
         let users = &self.people;
@@ -90,6 +105,7 @@ impl Writer {
             scheduled_at: due.map(|it| self.at(it).max(world.now())),
             ..NewPost::new(self.text())
         };
+        let request = NewPost { thread: self.thread(), ..request };
         let key = IdempotentRequest {
             user: users.user.user_id,
             route: "POST /posts",
@@ -134,7 +150,11 @@ impl Writer {
         let now = self.people.deployment.world.now();
         let unchanged = Changes::default();
         match action {
-            PostAction::Rewrite => Changes { text: Some(self.text()), ..unchanged },
+            PostAction::Rewrite => {
+                let text = Some(self.text());
+                let changes_thread = self.people.deployment.world.happens(THREADS);
+                Changes { text, thread: changes_thread.then(|| self.thread()), ..unchanged }
+            }
             PostAction::Reschedule(after) => Changes { scheduled_at: Some(Some(self.at(after).max(now))), ..unchanged },
             PostAction::Retarget(places) => {
                 let places = (0..8).filter(|it| places & (1 << it) != 0);

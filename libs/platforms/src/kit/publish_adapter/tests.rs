@@ -228,6 +228,7 @@ impl Target {
                 self.now = self.now.max(at);
                 (Some(progress), false)
             }
+            Step::NeedsParent { .. } => panic!("a post follows nothing"),
         };
         self.progress = progress;
         Ok(is_ready)
