@@ -49,6 +49,7 @@ async fn a_video_is_waited_for_in_steps() {
                 waits.push((at - harness.clock.now()).num_seconds());
                 harness.clock.skip_to(at);
             }
+            Step::NeedsParent { .. } => panic!("it is no reply"),
         }
     };
 

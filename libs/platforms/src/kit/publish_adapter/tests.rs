@@ -228,6 +228,7 @@ impl Target {
                 self.now = self.now.max(at);
                 (Some(progress), false)
             }
+            Step::NeedsParent { .. } => unreachable!("the kit takes the parent at the publish call"),
         };
         self.progress = progress;
         Ok(is_ready)
