@@ -86,3 +86,15 @@ async fn reply_to_a_record_without_a_hash_is_refused() {
     assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("hash")), "{refused:?}");
     assert_eq!(harness.fake.public_posts().len(), 1);
 }
+
+#[tokio::test]
+async fn record_after_another_one_is_not_the_reply() {
+    let (harness, account) = connected().await;
+    let root = harness.deliver(&mut harness.post(&account, "one", Vec::new())).await.unwrap().published;
+    let mut reply = harness.reply(&account, (&root, &root), "two", Vec::new());
+    let two = harness.deliver(&mut reply).await.unwrap().published;
+
+    reply.reply_to = Some((root, two));
+
+    assert_eq!(harness.resolve(&reply, harness.clock.now()).await, Resolution::NotFound);
+}
