@@ -62,7 +62,8 @@ use crate::fake::wire;
 /// and do not overlap, embeds have a known type, records are validated even with
 /// `validate: false`, a pushed request needs a `DPoP` proof, a client assertion
 /// needs an `exp`, `htu` has no query, redirect URIs of a web client are on its
-/// own origin, and a blob that no record refers to is deleted after an hour.
+/// own origin, a blob that no record refers to is deleted after an hour, and a reply
+/// follows posts of the account, by their current content ids.
 #[derive(Clone)]
 pub struct Bluesky {
     world: Shared,
@@ -349,7 +350,7 @@ impl FakePlatform for Bluesky {
             id: entry.uri(),
             text: entry.value["text"].as_str().unwrap_or_default().to_owned(),
             media: embed::media(&entry.value["embed"]).iter().map(medium).collect(),
-            reply_to: None,
+            reply_to: record::parent(&entry.value).map(str::to_owned),
         };
         state.repo.entries(record::POST).map(post).collect()
     }

@@ -75,6 +75,11 @@ impl<F> Server<F> {
         self.here.memory().add_status_by_hand(text, now);
     }
 
+    /// The account's owner deletes a status.
+    pub fn delete(&self, id: &str) {
+        self.here.memory().statuses.retain(|it| it.id.to_string() != id);
+    }
+
     /// Sets the account's default visibility for new statuses.
     pub fn set_default_visibility(&self, visibility: &'static str) {
         self.here.memory().visibility = Some(visibility);

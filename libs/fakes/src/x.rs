@@ -92,6 +92,10 @@ struct Memory {
     hides_subscription: bool,
     /// Delay after creation before a post is listed.
     listed_after: TimeDelta,
+    /// Delay after creation before a post can be replied to.
+    visible_after: TimeDelta,
+    /// Whether the account may not reply to its own posts.
+    restricts_replies: bool,
     limits: Limits,
     /// Number of posts read, which are billed.
     read: usize,
@@ -111,6 +115,8 @@ impl X {
             spelling: Spelling::Tweet,
             hides_subscription: false,
             listed_after: TimeDelta::zero(),
+            visible_after: TimeDelta::zero(),
+            restricts_replies: false,
             limits: Limits::default(),
             read: 0,
             made: 1_880_028_106_020_515_840,
@@ -187,6 +193,22 @@ impl X {
     /// Sets the delay after creation before a post is listed.
     pub fn lists_after(&self, delay: TimeDelta) {
         self.fake.memory().listed_after = delay;
+    }
+
+    /// Sets the delay after creation before a post can be replied to.
+    pub fn shows_after(&self, delay: TimeDelta) {
+        self.fake.memory().visible_after = delay;
+    }
+
+    /// Applies the rule for replies of apps without an enterprise contract to the account's own
+    /// posts, as the documentation has it. X's error message excepts them.
+    pub fn restricts_replies(&self) {
+        self.fake.memory().restricts_replies = true;
+    }
+
+    /// The account's owner deletes a post.
+    pub fn delete(&self, id: &str) {
+        self.fake.memory().tweets.retain(|it| it.id != id);
     }
 
     /// Number of posts read, each of which is billed.

@@ -11,6 +11,8 @@
 //!   planned time, or the present time if the post is late and no attempt was made. Putting the
 //!   same record again changes nothing, so a call may be repeated whatever the outcome of the first
 //!   one.
+//! - A reply names the URI and the hash of the record that it follows, and of the first record of
+//!   the thread. They are added to the prepared record when the reply is published.
 //! - A call that puts a record returns when the record is public.
 //!
 //! All calls use our own client, which checks the address of every host that a name resolves to.
@@ -61,6 +63,7 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::AccountInfo;
 use domain::delivery::{AttemptError, Published, Resolution};
+use domain::post::SegmentKind;
 use domain::rules::Rules;
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -78,7 +81,7 @@ use self::oauth::Authorization;
 pub(crate) use self::options::OPTIONS;
 use self::pds::Pds;
 use self::preparation::{Preparation, Progress};
-use self::record::{LookUp, Stored, public_at};
+use self::record::{LookUp, Stored};
 use self::record_key::record_key;
 use self::session::{Grant, Kind, Session};
 use self::typed::Name;
@@ -247,8 +250,10 @@ impl Bluesky {
     async fn look_up(&self, request: &PublishRequest<'_>, session: &Session) -> LookUp {
         let prepared_post = Progress::load(request).post;
         let text = prepared_post.as_ref().map_or_else(|| RichText::new(request.text).text, |it| it.text().to_owned());
-        let rkey = prepared_post.map_or_else(|| record_key(request.publish_at, request.reference), |it| it.rkey);
-        record::look_up(&self.http, (&session.pds, session.did.as_str()), &rkey, &text).await
+        // A reply receives its key when it is published.
+        let prepared_key = prepared_post.map(|it| it.rkey).filter(|_| request.segment == SegmentKind::Post);
+        let rkey = prepared_key.unwrap_or_else(|| record_key(request.publish_at, request.reference));
+        record::look_up(&self.http, (&session.pds, session.did.as_str()), (&rkey, &text), request).await
     }
 }
 
@@ -367,18 +372,18 @@ impl Publish for Bluesky {
         let Some(post) = Progress::load(request).post else {
             return Err(AttemptError::PreparationExpired { reason: "what was prepared is gone".to_owned() });
         };
+        let post = post.completed(request)?;
         if !request.may_have_published && post.is_late(request.now) {
             return Err(AttemptError::PreparationExpired {
                 reason: "the post is late and receives the current time".to_owned(),
             });
         }
-        let published = |uri| Ok(public_at(uri, request.now));
         match record::put(&self.pds(&session, request), &post).await? {
-            Stored::At(uri) => published(uri),
+            Stored::Public(published) => Ok(published),
             // Probably our own record with other content: an earlier attempt took effect, the post
             // was prepared again, and the page that it links had changed in between.
             Stored::Taken => match self.look_up(request, &session).await {
-                LookUp::Ours(uri) => published(uri),
+                LookUp::Ours(published) => Ok(published),
                 LookUp::Another => Err(AttemptError::Refused { reason: TAKEN.to_owned() }),
                 LookUp::Nothing | LookUp::Unclear(_) => {
                     Err(AttemptError::Unknown { may_still_run: false, retry_at: None, reason: TAKEN.to_owned() })
@@ -393,7 +398,7 @@ impl Publish for Bluesky {
             Err(unreadable) => return Resolution::Pending { reason: unreadable.to_string() },
         };
         match self.look_up(request, &session).await {
-            LookUp::Ours(uri) => Resolution::Found(public_at(uri, request.now)),
+            LookUp::Ours(published) => Resolution::Found(published),
             LookUp::Nothing => Resolution::NotPublished,
             LookUp::Another => Resolution::NotFound,
             LookUp::Unclear(reason) => Resolution::Pending { reason },

@@ -14,6 +14,9 @@
 //!   key before anything else of the request. Other software is not sent one: `GoToSocial` ignores
 //!   it, Pixelfed refuses every repeat, whatever the outcome of the first call, and Pleroma and
 //!   Akkoma repeat the first response for hours, even if it was an error.
+//! - A reply has the id of the status that it follows. Mastodon and `GoToSocial` refuse a reply to a
+//!   status that is gone, and check this before the key; Pleroma (in part) and snac publish it as a
+//!   status that follows none.
 //! - An account's statuses can be listed, newest first, with the ids of the files that they show;
 //!   not every server pages, and some give files new ids. The text that a status was made from is
 //!   at `/source`, or in its `text`; servers rewrite the HTML that they show in many ways.

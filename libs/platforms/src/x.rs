@@ -7,6 +7,9 @@
 //!   file that no post shows after a day.
 //! - X accepts no key and no id of ours. The posts of an account can be listed: a file that we
 //!   uploaded is in one post only, and X does not accept the same text twice within a short time.
+//! - A reply has the id of the post that it follows, which has to be visible already. Apps without
+//!   an enterprise contract may reply only to an author who mentions or quotes the account. X's
+//!   error message excepts the account's own posts; its documentation does not.
 //! - Reads are billed by the post: a look-up reads the posts since the publish call, page by page,
 //!   until it finds ours. Nothing is read before the call.
 //!
@@ -89,7 +92,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         COMMUNITY,
         OptionKind::Text { max: 19 },
-        "The ID of the community, as in its URL. The account must be a member.",
+        "The ID of the community, as in its URL. The account must be a member. A thread follows its first post there.",
     ),
     OptionSpec::new(MADE_WITH_AI, OptionKind::Flag, "Whether X labels the post as made with AI."),
     OptionSpec::new(PAID_PARTNERSHIP, OptionKind::Flag, "Whether X labels the post as a paid partnership."),
@@ -324,7 +327,7 @@ fn rules(pays: bool) -> Rules {
     if !pays {
         rules.push(Rule::OfFiles(FileRule::MaxDuration { max: MAX_SECONDS }));
     }
-    Rules::new(TITLE, rules)
+    Rules::new(TITLE, rules).with_threads()
 }
 
 /// It is not documented that "Basic" allows more. X bills an app of the user to its owner.

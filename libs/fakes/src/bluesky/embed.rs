@@ -129,7 +129,8 @@ fn external(card: &Value, path: &str) -> Checked<Vec<BlobRef>> {
     blob(&card["thumb"], "image/*", THUMB, &format!("{path}.thumb")).map(|it| vec![it])
 }
 
-fn record(strong_ref: &Value, path: &str) -> Checked<Vec<BlobRef>> {
+/// Checks a reference to a record, which has no blobs: its URI and its content id.
+pub(super) fn record(strong_ref: &Value, path: &str) -> Checked<Vec<BlobRef>> {
     let uri = string(&strong_ref["uri"], &format!("{path}.record.uri"))?;
     require(uri.starts_with("at://"), path, "expected an at-uri")?;
     let cid = string(&strong_ref["cid"], &format!("{path}.record.cid"))?;

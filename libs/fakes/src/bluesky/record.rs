@@ -42,7 +42,17 @@ pub(super) fn check(post: &Value) -> Checked<Vec<BlobRef>> {
     if !post["facets"].is_null() {
         facet::check(&post["facets"], text, "$.record.facets")?;
     }
+    if !post["reply"].is_null() {
+        for name in ["root", "parent"] {
+            embed::record(&post["reply"][name], &format!("$.record.reply.{name}"))?;
+        }
+    }
     if post["embed"].is_null() { Ok(Vec::new()) } else { embed::check(&post["embed"], "$.record.embed") }
+}
+
+/// What a post replies to. The post is already checked.
+pub(super) fn parent(post: &Value) -> Option<&str> {
+    post["reply"]["parent"]["uri"].as_str()
 }
 
 /// RFC 3339 with an upper-case `T` and `Z`, and a known offset (not `-00:00`).
@@ -125,6 +135,8 @@ mod tests {
             json!({ "embed": { "$type": "app.bsky.embed.images", "images": [{ "image": {} }] } }),
             json!({ "embed": { "$type": "app.bsky.embed.external", "external": { "uri": "https://a.test", "title": "" } } }),
             json!({ "embed": {} }),
+            json!({ "reply": {} }),
+            json!({ "reply": { "root": { "uri": "at://did:plc:a/app.bsky.feed.post/3k", "cid": "x" } } }),
         ] {
             assert!(with(&wrong).is_err(), "{wrong}");
         }

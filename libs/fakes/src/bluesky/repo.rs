@@ -16,7 +16,7 @@ use super::limits::{self, Allowance, Route};
 use super::pds_state::repo::{Entry, Prepared};
 use super::pds_state::{PdsState, Shared, State as Everything};
 use super::scope::Action;
-use super::{account, embed, tid};
+use super::{account, embed, record, tid};
 
 pub(super) fn routes() -> Router<Shared> {
     Router::new()
@@ -201,6 +201,7 @@ fn write(state: &mut Everything, entry: Entry, now: DateTime<Utc>) -> Result<(),
     if state.knows_no_galleries && embed::has_gallery(&entry.value["embed"]) {
         return Err(ApiError::invalid("Invalid app.bsky.feed.post record: expected a known embed at $.record.embed"));
     }
+    check_reply(state, &entry.value["reply"])?;
     state.blobs.collect_expired(now);
     state.blobs.check(&entry.blobs)?;
     state.blobs.keep(&entry.blobs);
@@ -213,6 +214,31 @@ fn write(state: &mut Everything, entry: Entry, now: DateTime<Utc>) -> Result<(),
         None => state.repo.entries.push(entry),
     }
     Ok(())
+}
+
+/// Refuses a reply that is in no thread: its references are to records of the account as they are
+/// now, and its root is that of its parent.
+fn check_reply(state: &Everything, reply: &Value) -> Result<(), ApiError> {
+    if reply.is_null() {
+        return Ok(());
+    }
+    let refused = |message: &str| ApiError::invalid(format!("Invalid {} record: {message}", record::POST));
+    let find = |name: &str| {
+        let found = state.repo.at(reply[name]["uri"].as_str()?)?;
+        (reply[name]["cid"] == found.cid && found.collection == record::POST).then_some(found)
+    };
+    let (Some(root), Some(parent)) = (find("root"), find("parent")) else {
+        return Err(refused("no such record at $.record.reply"));
+    };
+    let root_of_parent = match &parent.value["reply"] {
+        Value::Null => parent.uri(),
+        reply => reply["root"]["uri"].as_str().unwrap_or_default().to_owned(),
+    };
+    if root.uri() == root_of_parent {
+        Ok(())
+    } else {
+        Err(refused("the root of another thread at $.record.reply.root"))
+    }
 }
 
 fn remove(state: &mut Everything, collection: &str, rkey: &str) -> bool {

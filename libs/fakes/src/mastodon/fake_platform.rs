@@ -129,5 +129,6 @@ fn public_post(memory: &Memory, status: &Status) -> PublicPost {
         bytes: it.bytes.to_vec(),
         alt_text: it.description.clone(),
     });
-    PublicPost { id: status.id.to_string(), text: status.text.clone(), media: media.collect(), reply_to: None }
+    let (id, reply_to) = (status.id.to_string(), status.parent.map(|it| it.to_string()));
+    PublicPost { id, text: status.text.clone(), media: media.collect(), reply_to }
 }

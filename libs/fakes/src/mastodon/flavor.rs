@@ -101,6 +101,8 @@ const MASTODON: Differences = Differences {
     whole_seconds: false,
     pages: true,
     source: Source::Call,
+    lists_replies: true,
+    ignores_missing_parents: false,
     rewrites: false,
     files: FileNames::Kept,
     shows_page_to_all: false,
@@ -175,6 +177,8 @@ const PLEROMA: Differences = Differences {
     status_url: false,
     // A file without its own id is shown under an id made from its URL.
     files: FileNames::OtherIds,
+    // Newer versions refuse it.
+    ignores_missing_parents: true,
     // For the consent page, the server reads the app only to list the requested scopes.
     shows_page_to_all: true,
     ..MASTODON
@@ -205,6 +209,8 @@ const PIXELFED: Differences = Differences {
     // Not listed in any response.
     description_limit: 1000,
     idempotency: false,
+    // A reply is a comment.
+    lists_replies: false,
     source: Source::Untold,
     ..MASTODON
 };
@@ -236,6 +242,7 @@ const SNAC: Differences = Differences {
     // Versions before 2.80 ignore `max_id` and list from the beginning.
     pages: false,
     source: Source::CallAndText,
+    ignores_missing_parents: true,
     rewrites: true,
     // snac itself keeps the URLs. The fake does not, because other software may change them.
     files: FileNames::AllOther,

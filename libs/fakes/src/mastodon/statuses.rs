@@ -39,6 +39,8 @@ pub(crate) async fn publish(
     let mut memory = instance.memory();
     authorize(&memory, &headers, &["write", "write:statuses"], now)?;
 
+    // Mastodon looks for the parent before it checks the key.
+    let parent = find_parent(&instance, &memory, &params)?;
     let key = headers.get("Idempotency-Key").and_then(|it| it.to_str().ok()).filter(|it| !it.is_empty());
     let key = key.filter(|_| instance.differences.idempotency);
     let known = key.and_then(|it| memory.keys.get(it)).filter(|(_, since)| now < *since + KEY_LIFETIME);
@@ -50,7 +52,7 @@ pub(crate) async fn publish(
 
     let media = check_media(&instance, &memory, &params, now)?;
     let own = memory.visibility.filter(|_| instance.differences.applies_own_visibility);
-    let status = Status { id: 0, media, ..read(&instance, &params, own, now)? };
+    let status = Status { id: 0, media, parent, ..read(&instance, &params, own, now)? };
     if status.text.trim().is_empty() && status.media.is_empty() {
         return Err(ApiError::invalid("Text can't be blank"));
     }
@@ -91,7 +93,19 @@ fn read(instance: &Instance, params: &Params, default: Option<&str>, now: DateTi
         Warnings::Apart | Warnings::Plain => {}
     }
     let language = params.text("language");
-    Ok(Status { id: 0, text, spoiler_text, visibility, sensitive, language, created_at: now, media: Vec::new() })
+    let (media, parent) = (Vec::new(), None);
+    Ok(Status { id: 0, text, spoiler_text, visibility, sensitive, language, created_at: now, media, parent })
+}
+
+/// The status that a new one replies to. Only the account's own statuses exist here.
+fn find_parent(instance: &Instance, memory: &Memory, params: &Params) -> Result<Option<u64>, ApiError> {
+    let Some(id) = params.text("in_reply_to_id").filter(|it| !it.is_empty()) else { return Ok(None) };
+    let parent = find(memory, &id).map(|it| it.id);
+    if parent.is_none() && !instance.differences.ignores_missing_parents {
+        let message = "The post you are trying to reply to does not appear to exist.";
+        return Err(ApiError::new(StatusCode::NOT_FOUND, message));
+    }
+    Ok(parent)
 }
 
 /// The files of a new status.
@@ -131,7 +145,8 @@ fn check_media(
             "Cannot attach files that have not finished processing. Try again in a moment!",
         ));
     }
-    if instance.differences.needs_media && media.is_empty() {
+    let needs_media = instance.differences.needs_media && params.text("in_reply_to_id").is_none();
+    if needs_media && media.is_empty() {
         return Err(ApiError::invalid("Media can't be blank"));
     }
     Ok(media.iter().map(|it| it.id).collect())
@@ -154,15 +169,17 @@ pub(crate) async fn list_by_account(
     let number = |name: &str| params.text(name).and_then(|it| it.parse::<u64>().ok());
     let (max_id, min_id) = (number("max_id"), number("min_id"));
     let since_id = number("since_id").or(min_id);
-    // No status of the fake is pinned, a reply or a boost.
+    // No status of the fake is pinned or a boost.
     let is_pinned = params.text("pinned").as_deref() == Some("true");
     // snac lists only public statuses, also for the owner.
     let lists_all = is_own && !instance.differences.rewrites;
     let is_listed =
         |it: &Status| if instance.differences.rewrites { it.visibility == "public" } else { it.is_public() };
+    let lists_replies = instance.differences.lists_replies && params.text("exclude_replies").as_deref() != Some("true");
     let asked = |it: &&Status| {
         !is_pinned
             && (lists_all || is_listed(it))
+            && (it.parent.is_none() || lists_replies)
             && max_id.is_none_or(|max| it.id < max || !instance.differences.pages)
             && since_id.is_none_or(|since| since < it.id)
     };
@@ -250,13 +267,15 @@ fn view(instance: &Instance, memory: &Memory, status: &Status) -> Value {
             file["preview_url"] = file["url"].clone();
         }
     }
+    // A status whose parent is deleted remains, without a parent.
+    let parent = status.parent.filter(|parent| memory.statuses.iter().any(|it| it.id == *parent));
     let url = differences.status_url.then(|| format!("{base}/@{}/{id}", account::USERNAME));
     let created_at = if differences.whole_seconds { SecondsFormat::Secs } else { SecondsFormat::Millis };
     let mut view = json!({
         "id": id,
         "created_at": status.created_at.to_rfc3339_opts(created_at, true),
-        "in_reply_to_id": null,
-        "in_reply_to_account_id": null,
+        "in_reply_to_id": parent.map(|it| it.to_string()),
+        "in_reply_to_account_id": parent.map(|_| account::ID),
         "sensitive": status.sensitive,
         "spoiler_text": status.spoiler_text.trim(),
         "visibility": status.visibility,

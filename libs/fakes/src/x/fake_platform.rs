@@ -21,7 +21,7 @@ impl FakePlatform for X {
 
     fn publish_manual_post(&self, text: &str) {
         let now = self.fake.clock.now();
-        self.fake.memory().add(text, Vec::new(), json!({}), now);
+        self.fake.memory().add(text, Vec::new(), json!({}), None, now);
     }
 
     fn public_posts(&self) -> Vec<PublicPost> {
@@ -40,5 +40,6 @@ fn public_post(memory: &Memory, tweet: &Tweet) -> PublicPost {
         let file = memory.files.get(id)?;
         Some(medium(file.bytes(), file.words.clone()))
     });
-    PublicPost { id: tweet.id.clone(), text: tweet.text.clone(), media: media.collect(), reply_to: None }
+    let (id, text, reply_to) = (tweet.id.clone(), tweet.text.clone(), tweet.parent.clone());
+    PublicPost { id, text, media: media.collect(), reply_to }
 }

@@ -24,6 +24,8 @@ pub(super) struct Tweet {
     pub(super) media: Vec<String>,
     /// The options.
     pub(super) fields: Value,
+    /// The post that it replies to.
+    pub(super) parent: Option<String>,
     at: DateTime<Utc>,
 }
 
@@ -41,6 +43,7 @@ pub(super) async fn create(
     let text = fields.text("text")?;
     let media = ids(fields.object("media")?)?;
     let further = further(&mut fields, !media.is_empty())?;
+    let parent = fields.object("reply")?.map(read_reply).transpose()?;
     fields.end()?;
     let now = fake.clock.now();
     let mut memory = fake.memory();
@@ -55,12 +58,15 @@ pub(super) async fn create(
     if max < text::weighted(&text) {
         return Err(ApiError::new(400, "Invalid Request", "Your Tweet text is too long."));
     }
+    if let Some(parent) = &parent {
+        memory.check_reply(parent, now)?;
+    }
     memory.show(&media, now)?;
     // Other files add another link to the text, so it is no duplicate.
     if memory.tweets.iter().any(|it| it.text == text && it.media == media) {
         return Err(ApiError::forbidden("You are not allowed to create a Tweet with duplicate content."));
     }
-    let id = memory.add(&text, media, further, now);
+    let id = memory.add(&text, media, further, parent, now);
     let response = json!({ "data": { "id": id, "text": text, "edit_history_post_ids": [id] } });
     Ok((StatusCode::CREATED, Json(response)))
 }
@@ -114,6 +120,15 @@ fn further(fields: &mut Fields, has_media: bool) -> Result<Value, ApiError> {
     Ok(further)
 }
 
+/// The id in `CreatePostsReply`.
+fn read_reply(mut reply: Fields) -> Result<String, ApiError> {
+    let id = reply.want("in_reply_to_tweet_id")?;
+    reply.end()?;
+    let is_id = (1..=19).contains(&id.len()) && id.bytes().all(|it| it.is_ascii_digit());
+    let wrong = || ApiError::invalid("$.reply.in_reply_to_tweet_id: does not match the regex pattern");
+    is_id.then_some(id).ok_or_else(wrong)
+}
+
 /// A poll: `CreatePostsPoll`. The API description does not forbid equal options; the fake does,
 /// because voters cannot distinguish them.
 fn read_poll(mut poll: Fields) -> Result<Value, ApiError> {
@@ -161,7 +176,9 @@ pub(super) async fn list(
     let since =
         since.transpose().map_err(|_| ApiError::invalid("The `start_time` query parameter value is no time"))?;
     let fields: Vec<&str> = says(spelling.parameter()).unwrap_or_default().split(',').collect();
-    let known = ["created_at", "text", "attachments", "entities", spelling.note()];
+    let mut known = vec!["created_at", "text", "attachments", "entities", "conversation_id", spelling.note()];
+    // The API description with the new spelling has no such field.
+    known.extend((spelling == Spelling::Tweet).then_some("referenced_tweets"));
     if let Some(unknown) = fields.iter().find(|it| !it.is_empty() && !known.contains(it)) {
         let name = spelling.parameter();
         let message = format!("The `{name}` query parameter value [{unknown}] is not one of [{}]", known.join(","));
@@ -180,7 +197,7 @@ pub(super) async fn list(
     let posts: Vec<&Tweet> = memory.tweets.iter().rev().take(max).filter(is_listed).collect();
     // A page has fewer posts than requested if some are filtered out.
     let page = posts.iter().skip(begins).take(count);
-    let is_left_out = |it: &Tweet| excludes_replies && it.text.starts_with('@');
+    let is_left_out = |it: &Tweet| excludes_replies && (it.parent.is_some() || it.text.starts_with('@'));
     let data: Vec<_> =
         page.filter(|it| !is_left_out(it)).map(|it| tweet_json(&memory, it, &fields, spelling)).collect();
     let mut meta = json!({ "result_count": data.len() });
@@ -203,6 +220,10 @@ fn tweet_json(memory: &Memory, tweet: &Tweet, fields: &[&str], spelling: Spellin
     for field in fields {
         match *field {
             "created_at" => object[*field] = tweet.at.to_rfc3339_opts(SecondsFormat::Millis, true).into(),
+            "conversation_id" => object[*field] = memory.conversation(tweet).into(),
+            "referenced_tweets" if tweet.parent.is_some() => {
+                object[*field] = json!([{ "type": "replied_to", "id": tweet.parent }]);
+            }
             "attachments" if tweet.fields["poll"].is_object() => {
                 object[*field] = json!({ "poll_ids": [format!("1{}", tweet.id)] });
             }
@@ -220,9 +241,41 @@ fn tweet_json(memory: &Memory, tweet: &Tweet, fields: &[&str], spelling: Spellin
 
 impl Memory {
     /// Adds a post. Returns its id.
-    pub(super) fn add(&mut self, text: &str, media: Vec<String>, fields: Value, at: DateTime<Utc>) -> String {
+    pub(super) fn add(
+        &mut self,
+        text: &str,
+        media: Vec<String>,
+        fields: Value,
+        parent: Option<String>,
+        at: DateTime<Utc>,
+    ) -> String {
         let id = self.next().to_string();
-        self.tweets.push(Tweet { id: id.clone(), text: text.to_owned(), media, fields, at });
+        self.tweets.push(Tweet { id: id.clone(), text: text.to_owned(), media, fields, parent, at });
         id
+    }
+
+    /// Refuses a reply to a post that is missing, or is not visible yet.
+    fn check_reply(&self, parent: &str, now: DateTime<Utc>) -> Result<(), ApiError> {
+        if self.restricts_replies {
+            return Err(ApiError::forbidden(
+                "Reply to this conversation is not allowed because you have not been mentioned or otherwise engaged \
+                 by the author of the post you are replying to.",
+            ));
+        }
+        let is_visible = |it: &Tweet| it.id == parent && it.at + self.visible_after <= now;
+        if self.tweets.iter().any(is_visible) {
+            return Ok(());
+        }
+        Err(ApiError::forbidden("You attempted to reply to a Tweet that is deleted or not visible to you."))
+    }
+
+    /// The id of the first post of its conversation.
+    fn conversation(&self, tweet: &Tweet) -> String {
+        let mut first = tweet;
+        while let Some(parent) = self.tweets.iter().find(|it| first.parent.as_ref() == Some(&it.id)) {
+            first = parent;
+        }
+        // Its parent may be deleted.
+        first.parent.as_ref().unwrap_or(&first.id).clone()
     }
 }

@@ -7,6 +7,7 @@ mod files;
 mod quotes;
 mod records;
 mod self_hosted;
+mod threads;
 
 use fakes::bluesky::Bluesky;
 use platforms::Account;

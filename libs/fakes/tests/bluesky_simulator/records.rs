@@ -107,6 +107,41 @@ async fn records_that_no_schema_allows_are_refused() {
 }
 
 #[tokio::test]
+async fn a_reply_follows_records_of_its_thread() {
+    let client = Client::new().await;
+    let token = client.connect().await.access;
+    let key = |number: usize| format!("{}{}", &TID[..12], ["a", "b", "c", "d", "e"][number]);
+    let put = async |number: usize, reply: Value| {
+        let mut record = post(&format!("number {number}"));
+        if !reply.is_null() {
+            record["reply"] = reply;
+        }
+        client.put(&token, &key(number), &record).await
+    };
+    let reference = |it: &crate::client::PdsResponse| json!({ "uri": it.text("uri"), "cid": it.text("cid") });
+    let root = reference(&put(0, Value::Null).await);
+    let other_root = reference(&put(1, Value::Null).await);
+    let first = reference(&put(2, json!({ "root": root, "parent": root })).await);
+
+    for wrong in [
+        json!({}),
+        json!({ "parent": first }),
+        json!({ "root": root, "parent": { "uri": first["uri"] } }),
+        json!({ "root": root, "parent": { "uri": first["uri"], "cid": root["cid"] } }),
+        json!({ "root": root, "parent": { "uri": "at://did:plc:a/app.bsky.feed.post/3k", "cid": root["cid"] } }),
+        json!({ "root": other_root, "parent": first }),
+        json!({ "root": first, "parent": first }),
+    ] {
+        assert_eq!(put(3, wrong.clone()).await.error(), (400, "InvalidRequest"), "{wrong}");
+    }
+
+    assert_eq!(put(3, json!({ "root": root, "parent": first })).await.status, 200);
+    let parents: Vec<_> = client.fake.public_posts().into_iter().map(|it| it.reply_to).collect();
+    let uri = |reference: &Value| reference["uri"].as_str().map(str::to_owned);
+    assert_eq!(parents, [None, None, uri(&root), uri(&first)]);
+}
+
+#[tokio::test]
 async fn a_record_refers_to_files_as_they_are() {
     let client = Client::new().await;
     let token = client.connect().await.access;

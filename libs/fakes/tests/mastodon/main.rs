@@ -8,6 +8,7 @@ mod domains;
 mod files;
 mod options;
 mod recognition;
+mod threads;
 
 use domain::media::MimeType;
 use fakes::mastodon::{FlavorType, Server};

@@ -4,7 +4,6 @@ use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
 use domain::options::{OptionValue, Options};
 use domain::testing::an_attachment;
-use domain::text::PostText;
 use fakes::mastodon::{FlavorType, GoToSocial, Pixelfed, Snac, Stock};
 use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 
@@ -107,9 +106,8 @@ async fn a_visibility_that_cannot_be_asked_for_is_left_to_the_server() {
 async fn a_warning_has_the_limit_of_its_server_and_is_kept() {
     async fn is_kept<K: FlavorType>(longest: usize, field: &str) {
         let (harness, account) = harness::<K>().await;
-        let text = PostText::parse("Look").unwrap();
         let warned = |length: usize| options([("content_warning", OptionValue::Text("é".repeat(length)))]);
-        let errors = |length| account.rules.breaches(&text, &[an_attachment(1)], &warned(length));
+        let errors = |length| account.rules.breaches(Some("Look"), &[an_attachment(1)], &warned(length));
         assert_eq!(errors(longest), []);
         let over = errors(longest + 1);
         assert_eq!(over.iter().map(|it| &*it.field).collect::<Vec<_>>(), [field], "{over:?}");

@@ -97,7 +97,8 @@ pub(super) fn rules(videos: Videos, accepts_galleries: bool) -> Rules {
             Rule::max_alt_text(2000, Counting::graphemes()),
             Rule::max_video_alt_text(1000, Counting::graphemes(), 10_000),
         ],
-    );
+    )
+    .with_threads();
     rules.rules.extend(max_duration.map(Rule::OfFiles));
     rules
 }

@@ -23,9 +23,6 @@ use crate::publish_request::PublishRequest;
 
 const LOOK_UP: Duration = Duration::from_secs(10);
 
-/// In bytes.
-const MAX_CID_BYTES: usize = 128;
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 enum QuoteError {
     #[error("the post to quote does not exist or was deleted")]
@@ -66,9 +63,8 @@ impl PostAddress {
         if !is_own && gate.is_ok_and(|it| forbids_quotes(&it.value)) {
             return Err(QuoteError::Forbidden);
         }
-        let is_cid = (1..=MAX_CID_BYTES).contains(&cid.len()) && cid.bytes().all(|it| it.is_ascii_alphanumeric());
         let uri = format!("at://{}/{COLLECTION}/{}", author.did.as_str(), self.rkey);
-        is_cid.then(|| json!({"uri": uri, "cid": cid})).ok_or(QuoteError::Unreachable)
+        repository::is_cid(&cid).then(|| json!({"uri": uri, "cid": cid})).ok_or(QuoteError::Unreachable)
     }
 }
 

@@ -13,10 +13,11 @@ use url::Url;
 
 use super::errors::PDS;
 use super::pds::Pds;
+use super::record_key::record_key;
 use super::repository::{self, ReadError};
 use crate::http_clients::HttpClients;
 use crate::kit::{CallError, Effect};
-use crate::publish_request::PublishRequest;
+use crate::publish_request::{PublishRequest, ReplyTo};
 
 /// The collection of posts.
 pub(super) const COLLECTION: &str = "app.bsky.feed.post";
@@ -36,6 +37,7 @@ pub(super) struct Post {
 #[derive(Deserialize)]
 pub(super) struct Put {
     pub(super) uri: String,
+    pub(super) cid: String,
 }
 
 /// A post that is published later than its time by this does not state that time: readers would see
@@ -47,24 +49,51 @@ impl Post {
         self.record["text"].as_str().unwrap_or_default()
     }
 
+    /// Completes a record that was prepared: a reply follows segments that were not public yet. Its
+    /// key and its time are those of its own turn, because the times of a thread have to ascend.
+    /// Equal in every attempt.
+    pub(super) fn completed(mut self, request: &PublishRequest<'_>) -> Result<Self, AttemptError> {
+        let Some(reply_to) = &request.reply_to else { return Ok(self) };
+        self.rkey = record_key(request.publish_at, request.reference);
+        let created_at = self.created_at().unwrap_or_default().max(request.publish_at);
+        self.record["createdAt"] = time(created_at).into();
+        self.record["reply"] = references(reply_to)?;
+        Ok(self)
+    }
+
     /// Whether the record's time is too old for it to be published now.
     pub(super) fn is_late(&self, now: DateTime<Utc>) -> bool {
-        let created_at = self.record["createdAt"].as_str().and_then(|it| DateTime::parse_from_rfc3339(it).ok());
-        created_at.is_some_and(|it| it.to_utc() + LATE < now)
+        self.created_at().is_some_and(|it| it + LATE < now)
+    }
+
+    fn created_at(&self) -> Option<DateTime<Utc>> {
+        let created_at = DateTime::parse_from_rfc3339(self.record["createdAt"].as_str()?);
+        created_at.ok().map(|it| it.to_utc())
     }
 }
 
+/// What a reply follows: the lexicon's `replyRef`, with the URI and the hash of each record.
+fn references(reply_to: &ReplyTo<'_>) -> Result<Value, AttemptError> {
+    let reference = |to: &Published| -> Result<Value, AttemptError> {
+        let refused = || AttemptError::Refused { reason: NO_HASH.to_owned() };
+        Ok(json!({"uri": to.platform_post_id, "cid": to.handle.as_ref().ok_or_else(refused)?}))
+    };
+    Ok(json!({"root": reference(reply_to.root)?, "parent": reference(reply_to.parent)?}))
+}
+
+/// User message: a server may leave out the hash of a record that is read.
+const NO_HASH: &str = "the server does not state the hash of the post that this one follows";
+
 /// The result of a put that did not fail.
 pub(super) enum Stored {
-    /// The record is public at this URI.
-    At(String),
+    Public(Published),
     /// Another record has its key.
     Taken,
 }
 
 pub(super) enum LookUp {
-    /// This post, at this URI.
-    Ours(String),
+    /// This post.
+    Ours(Published),
     /// Another record.
     Another,
     Nothing,
@@ -108,7 +137,9 @@ pub(super) async fn put(pds: &Pds<'_>, post: &Post) -> Result<Stored, AttemptErr
     if reply.status.is_success() {
         let uri = uri(pds.session.did.as_str(), &post.rkey);
         return match reply.json() {
-            Some(Put { uri: stored_uri }) if stored_uri == uri => Ok(Stored::At(uri)),
+            Some(Put { uri: stored_uri, cid }) if stored_uri == uri => {
+                Ok(Stored::Public(public_at(uri, Some(cid), pds.now)))
+            }
             _ => Err(CallError::unreadable(PDS.title, Effect::Public).into()),
         };
     }
@@ -120,10 +151,17 @@ fn uri(did: &str, rkey: &str) -> String {
     format!("at://{did}/{COLLECTION}/{rkey}")
 }
 
-/// Looks up the post with this key and text.
-pub(super) async fn look_up(http: &HttpClients, (pds, did): (&Url, &str), rkey: &str, text: &str) -> LookUp {
+/// Looks up the post with this key, this text and this parent.
+pub(super) async fn look_up(
+    http: &HttpClients,
+    (pds, did): (&Url, &str),
+    (rkey, text): (&str, &str),
+    request: &PublishRequest<'_>,
+) -> LookUp {
+    let parent = request.reply_to.map(|it| it.parent.platform_post_id.as_str());
+    let is_ours = |found: &Value| found["text"] == text && found["reply"]["parent"]["uri"].as_str() == parent;
     match repository::read(http, (pds, did), COLLECTION, rkey).await {
-        Ok(found) if found.value["text"] == text => LookUp::Ours(uri(did, rkey)),
+        Ok(found) if is_ours(&found.value) => LookUp::Ours(public_at(uri(did, rkey), found.cid, request.now)),
         Ok(_) => LookUp::Another,
         Err(ReadError::Nothing) => LookUp::Nothing,
         Err(ReadError::Unclear(reason)) => LookUp::Unclear(reason),
@@ -131,9 +169,10 @@ pub(super) async fn look_up(http: &HttpClients, (pds, did): (&Url, &str), rkey: 
 }
 
 /// A post by the URI of its record, such as `at://did:plc:abc/app.bsky.feed.post/3kx`. The official
-/// client shows it whichever server has it.
-pub(super) fn public_at(uri: String, at: DateTime<Utc>) -> Published {
+/// client shows it whichever server has it. Replies refer to it by its URI and its hash.
+fn public_at(uri: String, cid: Option<String>, at: DateTime<Utc>) -> Published {
     let shown = uri.strip_prefix("at://").and_then(|it| it.split_once("/app.bsky.feed.post/"));
     let url = shown.map(|(did, key)| format!("https://bsky.app/profile/{did}/post/{key}"));
-    Published::new(uri, at).with_url(url)
+    let handle = cid.filter(|it| repository::is_cid(it));
+    Published { handle, ..Published::new(uri, at).with_url(url) }
 }

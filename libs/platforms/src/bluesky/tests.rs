@@ -157,13 +157,17 @@ async fn published_post_has_the_uri_of_its_record() {
         (format!("at://{DID}/app.bsky.feed.post/another"), false),
         ("x".repeat(100_000), false),
     ] {
-        let response = json!({"uri": uri_in_response}).to_string();
+        let response = json!({"uri": uri_in_response, "cid": "bafyrei"}).to_string();
         let server = Router::new().route("/xrpc/com.atproto.repo.putRecord", post(|| async { response }));
         let fixture = Fixture::new(server).await;
         let post: record::Post = from_value(json!({"rkey": "3kabc", "record": {}})).unwrap();
 
         match record::put(&fixture.pds(), &post).await {
-            Ok(Stored::At(uri)) => assert!(is_taken && uri == uri_in_response),
+            Ok(Stored::Public(published)) => {
+                assert!(is_taken);
+                assert_eq!(published.platform_post_id, uri_in_response);
+                assert_eq!(published.handle.as_deref(), Some("bafyrei"));
+            }
             Err(AttemptError::Unknown { .. }) => assert!(!is_taken),
             _ => panic!("{uri_in_response}"),
         }

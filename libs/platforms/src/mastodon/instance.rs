@@ -70,7 +70,8 @@ impl Instance {
         let min_description = self.media("description_minimum");
         rules.extend(min_description.map(|it| Rule::min_alt_text(count(it), Counting::code_points())));
         rules.extend(self.file_rules().map(Rule::OfFiles));
-        Rules::new(software.title(version).unwrap_or(host), rules)
+        let rules = Rules::new(software.title(version).unwrap_or(host), rules);
+        if software.has_threads() { rules.with_threads() } else { rules }
     }
 
     /// The rules about properties of files. Mastodon states them since 3.4.2; the defaults are from

@@ -9,7 +9,7 @@ use super::grant::Grant;
 use super::preparation::Progress;
 use crate::deadline::Deadline;
 use crate::kit::{CallError, ErrorKind};
-use crate::publish_request::PublishRequest;
+use crate::publish_request::{PublishRequest, ReplyTo};
 use crate::recognition::{self, PostMatch, Recognition, Timeline, TimelineSnapshot};
 
 /// Why the listing could not be read.
@@ -50,14 +50,29 @@ pub(super) struct StatusTimeline<'a> {
 }
 
 impl StatusTimeline<'_> {
-    /// Looks for the status among those listed after `before`.
+    /// Looks for the status among those that are newer than the publish call. A reply is newer than
+    /// what it follows.
     pub(super) async fn look_up(&self) -> Result<Recognition, ListingError> {
-        let before = match &self.progress.before {
-            Some(TimelineSnapshot::Showed(ids)) if account::id_on_server(self.request.profile).is_some() => ids,
-            Some(_) => return Err(ListingError::Forbidden),
-            None => return Ok(Recognition::Pending { reason: "the account's earlier posts were not read".to_owned() }),
+        if account::id_on_server(self.request.profile).is_none() {
+            return Err(ListingError::Forbidden);
+        }
+        let before: &[String] = match (self.request.reply_to, &self.progress.before) {
+            (Some(ReplyTo { root, parent }), _) => &[parent, root].map(|it| it.platform_post_id.clone()),
+            (None, Some(TimelineSnapshot::Showed(ids))) => ids.as_slice(),
+            (None, Some(TimelineSnapshot::Unreadable)) => return Err(ListingError::Forbidden),
+            (None, None) => {
+                return Ok(Recognition::Pending { reason: "the account's earlier posts were not read".to_owned() });
+            }
         };
         Ok(recognition::look_for(self, before, self.request.claims, self.watch.now()).await?)
+    }
+
+    /// Whether the status follows another one than ours does.
+    fn is_elsewhere(&self, status: &Status) -> bool {
+        match self.request.reply_to {
+            None => status.is_reply(),
+            Some(it) => status.is_reply_to_other(&it.parent.platform_post_id),
+        }
     }
 
     /// Compares the text of a status with ours.
@@ -93,7 +108,7 @@ impl Timeline for StatusTimeline<'_> {
     /// One file is in one status only, so a status with our files is ours even if its text was
     /// edited. If the software keeps the ids of files, a status with other files is another one.
     fn likeness(&self, status: &Status) -> Option<PostMatch> {
-        if status.is_boost() || status.is_reply() {
+        if status.is_boost() || self.is_elsewhere(status) {
             return Some(PostMatch::Different);
         }
         let ours = &self.progress.media;
@@ -112,6 +127,9 @@ impl Timeline for StatusTimeline<'_> {
         Ok(match self.compare_text(status).await? {
             PostMatch::Equal if !possible_file_counts.contains(&status.files()) => PostMatch::Possible,
             PostMatch::Different if status.is_edited() => PostMatch::Possible,
+            // If the parent is deleted, the reply remains. Pleroma and snac also accept a reply to a
+            // status that they do not have.
+            PostMatch::Equal if self.request.reply_to.is_some() && !status.is_reply() => PostMatch::Possible,
             likeness => likeness,
         })
     }

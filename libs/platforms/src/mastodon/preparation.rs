@@ -4,6 +4,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::AttemptError;
 use domain::media::Attachment;
+use domain::post::SegmentKind;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 
@@ -187,6 +188,8 @@ impl Preparation<'_> {
         let needs_visibility = grant.software == Software::Other && request.options.text("visibility").is_none();
         let own = if needs_visibility { api.me(&grant.server, token).await?.own_visibility() } else { None };
         let before = match account::id_on_server(request.profile) {
+            // A reply is newer than the status that it follows.
+            Some(_) if request.segment != SegmentKind::Post => TimelineSnapshot::Showed(Vec::new()),
             Some(account) => {
                 TimelineSnapshot::from_posts(&api.statuses(grant, token, account, None, request.now).await?)
             }

@@ -69,6 +69,7 @@ impl Publish for Mastodon {
         }
         match self.post(request, &grant, &progress).await {
             Ok(published) => Ok(published),
+            Err(error) if is_about_parent(request, &error) && !request.may_have_published => Err(error.into()),
             Err(error) if !progress.media.is_empty() && is_final(&error) => {
                 let reason = error.message.clone();
                 let outcome =
@@ -79,11 +80,11 @@ impl Publish for Mastodon {
         }
     }
 
-    /// First reads the account's statuses back to those from before the call. If that does not
-    /// decide, the same call is made again while the server still remembers its idempotency key: if
-    /// the first call created a status, the repeat returns that status. The repeat waits until the
-    /// first call can no longer be running, because not every server notices the same key in two
-    /// concurrent calls.
+    /// First reads the account's statuses, replies included, back to those from before the call. If
+    /// that does not decide, the same call is made again while the server still remembers its
+    /// idempotency key: if the first call created a status, the repeat returns that status. The
+    /// repeat waits until the first call can no longer be running, because not every server notices
+    /// that two concurrent calls have one key.
     async fn look_up(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
         let grant = match Grant::load(request.credentials) {
             Ok(grant) => grant,
@@ -120,6 +121,8 @@ impl Publish for Mastodon {
         }
         match self.post(request, &grant, &progress).await {
             Ok(published) => Resolution::Found(published),
+            // The server looks for the parent before it checks the key.
+            Err(error) if is_about_parent(request, &error) => Resolution::Pending { reason: error.message },
             // The server checks the key first. That it refused the request shows that the first
             // call created nothing.
             Err(error) if is_final(&error) => Resolution::NotPublished,
@@ -135,6 +138,11 @@ impl Publish for Mastodon {
 /// The visibility of a post; `None` leaves it to the server.
 fn visibility<'a>(request: &PublishRequest<'a>, progress: &'a Progress) -> Option<&'a str> {
     request.options.text("visibility").or(progress.own_visibility.as_deref())
+}
+
+/// Whether the server does not have the status that a reply follows.
+fn is_about_parent(request: &PublishRequest<'_>, error: &CallError) -> bool {
+    request.reply_to.is_some() && error.is_status(StatusCode::NOT_FOUND)
 }
 
 /// Whether the listing may lack an existing post: snac lists only public posts, even for their
@@ -155,6 +163,7 @@ impl Mastodon {
         let keeps_warning = warning.is_none() || !grant.software.drops_warnings();
         let status = NewStatus {
             status: request.text,
+            in_reply_to_id: request.reply_to.map(|it| it.parent.platform_post_id.as_str()),
             media_ids: progress.media.iter().map(|it| it.id.as_str()).collect(),
             visibility: visibility(request, progress),
             spoiler_text: warning,
@@ -191,7 +200,7 @@ impl Mastodon {
             Err(ListingError::Disconnected { reason }) => return Err(AttemptError::Unauthorized { reason }),
             Ok(Recognition::Pending { reason }) | Err(ListingError::Passing { reason }) => return busy(reason),
         }
-        if refused.is_status(StatusCode::NOT_FOUND) {
+        if refused.is_status(StatusCode::NOT_FOUND) && !is_about_parent(request, &refused) {
             return Err(AttemptError::PreparationExpired { reason: refused.message });
         }
         let mut is_unknown = false;

@@ -144,6 +144,12 @@ impl Software {
         !matches!(self, Self::Mastodon | Self::Other)
     }
 
+    /// Whether a thread can be published. The replies of Pixelfed are comments, which its listing
+    /// leaves out, so that a lost one could not be looked up.
+    pub(super) const fn has_threads(self) -> bool {
+        !matches!(self, Self::Pixelfed)
+    }
+
     /// Whether a post needs a picture or video.
     pub(super) const fn needs_media(self) -> bool {
         matches!(self, Self::Pixelfed)

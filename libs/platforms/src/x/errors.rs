@@ -7,6 +7,7 @@
 use ErrorKind as K;
 
 use chrono::TimeDelta;
+use http::StatusCode;
 
 use super::TITLE;
 use crate::kit::{CallError, ErrorKind, ErrorRule, ErrorTable, Reset};
@@ -18,11 +19,11 @@ pub(super) const ERRORS: ErrorTable = ErrorTable { rules: &RULES, ..FORMAT };
 /// For accounts that were connected with an app of their owner's.
 pub(super) const OWN_APP_ERRORS: ErrorTable = ErrorTable { rules: &OWN_APP_RULES, ..FORMAT };
 
-const RULES: [ErrorRule; 10] =
+const RULES: [ErrorRule; 11] =
     rules(K::AppMisconfigured, "X does not accept calls from this service at the moment; the operator is notified");
 
 /// The operator can correct none of these, so they are not logged as errors.
-const OWN_APP_RULES: [ErrorRule; 10] =
+const OWN_APP_RULES: [ErrorRule; 11] =
     rules(K::Unavailable, "X does not accept calls from your app; check its credits and settings at console.x.com");
 
 const FORMAT: ErrorTable = ErrorTable {
@@ -41,7 +42,7 @@ const FORMAT: ErrorTable = ErrorTable {
 };
 
 /// `app` is the kind of an error with which X rejects the app.
-const fn rules(app: ErrorKind, app_message: &'static str) -> [ErrorRule; 10] {
+const fn rules(app: ErrorKind, app_message: &'static str) -> [ErrorRule; 11] {
     [
         // The credits of the app are used up.
         ErrorRule::status(402).kind(app).user_message(app_message),
@@ -58,6 +59,10 @@ const fn rules(app: ErrorKind, app_message: &'static str) -> [ErrorRule; 10] {
         ErrorRule::status(403)
             .message_contains(&["is temporarily locked", "account is suspended"])
             .kind(K::Unauthorized),
+        ErrorRule::status(403)
+            .message_contains(&["reply to this conversation is not allowed", "only reply to or quote posts"])
+            .kind(K::Forbidden)
+            .user_message(NO_REPLIES),
         // Request limits of X's edge. They say nothing about the file.
         ErrorRule::status(413).kind(K::Unavailable),
         ErrorRule::status(431).kind(K::Unavailable),
@@ -75,10 +80,23 @@ const UNSUPPORTED: &str = "X does not accept this connection for the call: conne
 /// How long X may return this until the user has to connect again.
 const UNSUPPORTED_TIMEOUT: TimeDelta = TimeDelta::hours(1);
 
+const NO_REPLIES: &str = "X does not permit this reply: apps without an enterprise contract may reply only to the \
+                          account's own posts and to authors who mention or quote the account";
+
+const INVISIBLE_PARENT: &str = "deleted or not visible to you";
+
+/// How long X may refuse a reply because it does not show the new parent yet. Reports of clients
+/// name a few seconds.
+const INVISIBLE_PARENT_TIMEOUT: TimeDelta = TimeDelta::minutes(2);
+
 /// Adjusts errors that depend on how late the post is.
 pub(super) fn timed(mut error: CallError, request: &PublishRequest<'_>) -> CallError {
     if request.publish_at + UNSUPPORTED_TIMEOUT < request.now && error.has_code(&[UNSUPPORTED_AUTHENTICATION]) {
         error.kind = K::Unauthorized;
+    }
+    let is_new = request.reply_to.is_some() && request.now < request.publish_at + INVISIBLE_PARENT_TIMEOUT;
+    if is_new && error.is_status(StatusCode::FORBIDDEN) && error.message.contains(INVISIBLE_PARENT) {
+        error.kind = K::Unavailable;
     }
     error
 }
@@ -89,7 +107,7 @@ const DUPLICATE: &str = "X does not accept the same text twice within a short ti
 mod tests {
     use chrono::{DateTime, Utc};
     use domain::testing::noon;
-    use http::{HeaderMap, StatusCode};
+    use http::HeaderMap;
 
     use super::*;
     use crate::kit::Effect;
@@ -116,6 +134,12 @@ mod tests {
             (403, problem("user-suspended"), K::Unauthorized),
             (403, detail("You have been blocked by the author."), K::Forbidden),
             (403, detail("This user is not allowed to post a video longer than 2 minutes"), K::Forbidden),
+            (
+                403,
+                detail("Reply to this conversation is not allowed because you have not been mentioned."),
+                K::Forbidden,
+            ),
+            (403, detail("You attempted to reply to a Tweet that is deleted or not visible to you."), K::Forbidden),
             (400, problem("invalid-request"), K::InvalidPost),
             (400, detail("Your media IDs are invalid."), K::PreparationExpired),
             (413, detail("too large"), K::Unavailable),

@@ -26,6 +26,9 @@ pub(super) fn new_post(request: &PublishRequest<'_>, prepared: &Prepared<'_, Med
         let ids: Vec<&str> = prepared.files.iter().map(|it| it.uploaded.id.as_str()).collect();
         post["media"] = json!({ "media_ids": ids });
     }
+    if let Some(reply_to) = request.reply_to {
+        post["reply"] = json!({ "in_reply_to_tweet_id": reply_to.parent.platform_post_id });
+    }
     let poll_options = request.options.list(POLL_OPTIONS);
     if !poll_options.is_empty() {
         let minutes = request.options.number(POLL_DURATION).unwrap_or(A_DAY);
@@ -45,7 +48,10 @@ pub(super) fn new_post(request: &PublishRequest<'_>, prepared: &Prepared<'_, Med
         };
         post["quote_tweet_id"] = quoted(url).ok_or_else(wrong)?.into();
     }
-    if let Some(community) = request.options.text(COMMUNITY) {
+    // A reply is where its parent is.
+    if let Some(community) = request.options.text(COMMUNITY)
+        && request.reply_to.is_none()
+    {
         if !is_id(community) {
             let message = "option community: this is not the ID of a community; copy it from the end of the \
                            community's URL";

@@ -50,10 +50,11 @@ const LONGEST_PAUSE: u32 = 60;
 /// Enough for a page of 100 long posts.
 const PAGE_BYTES: usize = 4 << 20;
 
-/// Fields of posts by their two names: since July 2026 X's description says "post", its guides say "tweet".
+/// Fields of posts by their two names: since July 2026 X's description says "post", its guides say "tweet". The
+/// description has no field with the parent of a reply.
 const FIELDS: [(&str, &str); 2] = [
-    ("tweet.fields", "created_at,text,attachments,entities,note_tweet"),
-    ("post.fields", "created_at,text,attachments,entities,note_post"),
+    ("tweet.fields", "created_at,text,attachments,entities,note_tweet,conversation_id,referenced_tweets"),
+    ("post.fields", "created_at,text,attachments,entities,note_post,conversation_id"),
 ];
 
 #[derive(Deserialize)]
@@ -108,9 +109,21 @@ struct AccountPost {
     attachments: Attachments,
     #[serde(default)]
     entities: Entities,
+    /// The id of the post that began the conversation.
+    conversation_id: Option<String>,
+    #[serde(default)]
+    referenced_tweets: Vec<Reference>,
     /// The full text of a long post.
     note_tweet: Option<LongText>,
     note_post: Option<LongText>,
+}
+
+/// A post that another one quotes or replies to.
+#[derive(Deserialize)]
+struct Reference {
+    #[serde(rename = "type")]
+    kind: String,
+    id: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -129,6 +142,7 @@ struct LongText {
 /// The part of a post that [`PublishAdapter::compare`] needs.
 #[derive(Serialize, Deserialize)]
 struct Content {
+    /// In the place of ours: after the same post, or as no reply.
     has_our_text: bool,
     media_keys: Vec<String>,
 }
@@ -274,7 +288,8 @@ impl PublishAdapter for X {
                 Some(note) => (note.text, note.entities),
                 None => (post.text, post.entities),
             };
-            let has_our_text = is_same_text(request.text, &text, &entities);
+            let is_in_place = is_in_place(request, post.conversation_id.as_deref(), &post.referenced_tweets);
+            let has_our_text = is_in_place && is_same_text(request.text, &text, &entities);
             let content = json!(Content { has_our_text, media_keys: post.attachments.media_keys });
             ListedPost { url: Some(post_url(&post.id)), id: post.id, at: Some(post.created_at), content }
         });
@@ -313,8 +328,8 @@ impl X {
         if is_id(&media.id) { Ok(media) } else { Err(CallError::unreadable(TITLE, Effect::Private)) }
     }
 
-    /// A page of the account's posts. With replies: X counts a text that begins with a mention as
-    /// one.
+    /// A page of the account's posts. With replies, also for a post: X counts a text that begins
+    /// with a mention as one.
     async fn posts(
         &self,
         request: &PublishRequest<'_>,
@@ -329,6 +344,18 @@ impl X {
         let since = since.map(|it| ("start_time", it.to_rfc3339_opts(SecondsFormat::Secs, true)));
         let page = page.map(|it| ("pagination_token", it.to_owned()));
         call.query(&since.into_iter().chain(page).collect::<Vec<_>>()).max_bytes(PAGE_BYTES).read().await
+    }
+}
+
+/// Whether a listed post follows the same post as ours.
+fn is_in_place(request: &PublishRequest<'_>, conversation: Option<&str>, references: &[Reference]) -> bool {
+    let parent = references.iter().find(|it| it.kind == "replied_to").map(|it| it.id.as_str());
+    match request.reply_to {
+        None => parent.is_none(),
+        Some(ours) => {
+            conversation == Some(ours.root.platform_post_id.as_str())
+                && parent.is_none_or(|it| it == ours.parent.platform_post_id)
+        }
     }
 }
 

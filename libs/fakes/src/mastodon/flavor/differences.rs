@@ -73,6 +73,10 @@ pub(crate) struct Differences {
     pub(crate) pages: bool,
     /// Where the source text of a status is returned.
     pub(crate) source: Source,
+    /// Whether the listing of an account has its replies.
+    pub(crate) lists_replies: bool,
+    /// Whether a reply to a missing status becomes a status that replies to none.
+    pub(crate) ignores_missing_parents: bool,
     /// Whether the server applies markup, replaces smileys by emoji, and shows a linked image as a file.
     pub(crate) rewrites: bool,
     /// The ids and URLs of a status's files.

@@ -16,6 +16,8 @@ pub(crate) struct Status {
     pub(crate) created_at: DateTime<Utc>,
     /// In the order of the request.
     pub(crate) media: Vec<u64>,
+    /// The status that it replies to.
+    pub(crate) parent: Option<u64>,
 }
 
 impl Status {
@@ -37,6 +39,7 @@ impl Memory {
             language: None,
             created_at: now,
             media: Vec::new(),
+            parent: None,
         });
     }
 }

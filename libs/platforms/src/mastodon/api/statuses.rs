@@ -9,6 +9,7 @@ use reqwest::{Method, RequestBuilder};
 use secrecy::{ExposeSecret, SecretString};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{Api, Context, MAX_STATUS_BYTES, SHORT, id};
 use crate::kit::{CallError, Effect, ErrorTable};
@@ -62,6 +63,8 @@ pub(crate) enum Medium {
 #[derive(Serialize)]
 pub(crate) struct NewStatus<'a> {
     pub(crate) status: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) in_reply_to_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) media_ids: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,7 +93,8 @@ pub(crate) struct Status {
     text: Option<String>,
     media_attachments: Option<Vec<MediaAttachment>>,
     reblog: Option<IgnoredAny>,
-    in_reply_to_id: Option<IgnoredAny>,
+    /// An id; not every server's form is known.
+    in_reply_to_id: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -144,9 +148,13 @@ impl Status {
         self.reblog.is_some()
     }
 
-    /// Whether the status is a reply, which none of ours is.
     pub(crate) fn is_reply(&self) -> bool {
         self.in_reply_to_id.is_some()
+    }
+
+    /// Whether the status is a reply to another status than this one.
+    pub(crate) fn is_reply_to_other(&self, id: &str) -> bool {
+        self.in_reply_to_id.as_ref().is_some_and(|it| it.as_str() != Some(id))
     }
 }
 
