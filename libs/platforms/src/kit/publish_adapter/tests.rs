@@ -228,6 +228,7 @@ impl Target {
                 self.now = self.now.max(at);
                 (Some(progress), false)
             }
+            Step::NeedsParent { .. } => panic!("the kit prepares posts alone"),
         };
         self.progress = progress;
         Ok(is_ready)
