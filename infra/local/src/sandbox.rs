@@ -189,7 +189,10 @@ pub fn router(sandbox: Sandbox) -> Router {
         .route("/sandbox/api/media", post(media::upload_medium))
         .route("/sandbox/api/media/{id}", get(media::get_own_medium))
         .route("/sandbox/api/posts", get(read_api::list_posts).post(create_post::create_post))
-        .route("/sandbox/api/posts/{id}/comments", post(create_comment::create_comment))
+        .route(
+            "/sandbox/api/posts/{id}/comments",
+            get(read_api::list_own_comments).post(create_comment::create_comment),
+        )
         .route_layer(middleware::from_fn_with_state(sandbox.clone(), record_calls::record_call));
     Router::new()
         .merge(api)

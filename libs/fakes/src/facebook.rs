@@ -23,7 +23,7 @@ use serde_json::Value;
 
 use self::access::Page;
 use self::photos::Photo;
-use self::posts::Post;
+use self::posts::{Comment, Post};
 use self::videos::Video;
 use crate::fake::oauth::{self, Client, Pkce, Refresh, Rules};
 use crate::fake::request_log::RequestLog;
@@ -92,8 +92,8 @@ struct Memory {
     videos: BTreeMap<String, Video>,
     /// Public posts and stories, oldest first.
     posts: Vec<Post>,
-    /// Comments, with the id of the parent post.
-    comments: Vec<(String, String)>,
+    /// Oldest first.
+    comments: Vec<Comment>,
     /// Error responses for the next call, by method and path.
     refusals: BTreeMap<String, (u16, Value)>,
     /// Whether Page tokens no longer give access to their Pages.
@@ -213,7 +213,13 @@ impl<const CONFIGURED: bool> Facebook<CONFIGURED> {
 
     /// Comments, with the id of the parent post.
     pub fn comments(&self) -> Vec<(String, String)> {
-        self.fake.memory().comments.clone()
+        self.fake.memory().comments.iter().map(|it| (it.post.clone(), it.text.clone())).collect()
+    }
+
+    /// Adds a comment of another account to a post.
+    pub fn add_comment_of_visitor(&self, post: &str, text: &str) {
+        let now = self.fake.clock.now();
+        self.fake.memory().add_comment("10158000000000099", post, text, now);
     }
 
     pub fn latest_link(&self) -> Option<String> {

@@ -178,6 +178,12 @@ impl<const BY_FACEBOOK: bool> Instagram<BY_FACEBOOK> {
         self.fake.memory().refusals.push((path, error));
     }
 
+    /// Adds a comment of another account to the latest post.
+    pub fn add_comment_of_visitor(&self, text: &str) {
+        let now = self.fake.clock.now();
+        self.fake.memory().add_comment_of_visitor(text, now);
+    }
+
     /// Sets the processing time of every container.
     pub fn works_for(&self, time: TimeDelta) {
         self.fake.memory().work = [time; 3];
@@ -271,7 +277,7 @@ fn api(server: Router<Arc<Fake>>) -> Router<Arc<Fake>> {
         .route("/v26.0/{id}/stories", get(posts::stories))
         .route("/v26.0/{id}/media_publish", post(posts::publish))
         .route("/v26.0/{id}/content_publishing_limit", get(posts::limit))
-        .route("/v26.0/{id}/comments", post(posts::comment))
+        .route("/v26.0/{id}/comments", get(posts::comments).post(posts::comment))
         .route("/ig-api-upload/v26.0/{id}", post(making::receive).layer(DefaultBodyLimit::disable()))
 }
 

@@ -25,6 +25,7 @@ use chrono::TimeDelta;
 use domain::clock::Clock;
 use serde_json::{Value, json};
 
+use self::comments::Comment;
 use self::files::File;
 use self::organizations::Role;
 use self::posts::Post;
@@ -193,8 +194,8 @@ struct Memory {
     /// All posts, oldest first.
     posts: Vec<Post>,
     files: BTreeMap<String, File>,
-    /// Post, author and text of the comments.
-    comments: Vec<(String, String, String)>,
+    /// Oldest first.
+    comments: Vec<Comment>,
     /// The size of the parts of a video, in bytes.
     part_bytes: u64,
     /// Whether the processing of videos fails.
@@ -229,7 +230,7 @@ impl<P: Products> LinkedIn<P> {
                 .route("/rest/images", post(files::image))
                 .route("/rest/videos", post(files::video))
                 .route("/rest/videos/{urn}", get(files::show))
-                .route("/rest/socialActions/{urn}/comments", post(comments::create))
+                .route("/rest/socialActions/{urn}/comments", get(comments::list).post(comments::create))
                 .route("/rest/organizationAcls", get(organizations::list_acls))
                 .route("/rest/organizations", get(organizations::named))
                 .route("/dms-uploads/{file}/{part}", put(files::arrive))
@@ -296,7 +297,8 @@ impl<P> LinkedIn<P> {
 
     /// All comments: post, author and text.
     pub fn comments(&self) -> Vec<(String, String, String)> {
-        self.fake.memory().comments.clone()
+        let memory = self.fake.memory();
+        memory.comments.iter().map(|it| (it.post.clone(), it.actor.clone(), it.text.clone())).collect()
     }
 
     pub fn latest_hashtags(&self) -> Vec<String> {

@@ -2,7 +2,7 @@
 //!
 //! Source: the documentation of the Threads API, and client reports where it is silent, as about
 //! error codes. Unknown parameters and fields are refused, and so are documented ones that the fake
-//! does not simulate: replies, quotes, GIFs, text attachments, spoilers, locations, ghost posts.
+//! does not simulate: quotes, GIFs, text attachments, spoilers, locations, ghost posts.
 //! Links without a scheme or `www` are not detected.
 
 mod access;
@@ -18,7 +18,7 @@ use std::sync::{Arc, MutexGuard};
 use axum::routing::{get, post};
 use chrono::TimeDelta;
 use domain::clock::Clock;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use self::making::Content;
 use self::posts::Post;
@@ -41,7 +41,7 @@ pub const ID: &str = "24561234567890123";
 const RULES: Rules = Rules {
     clients: &[Client::Body],
     pkce: Pkce::Unknown,
-    scopes: &["threads_basic", "threads_content_publish"],
+    scopes: &["threads_basic", "threads_content_publish", "threads_manage_replies", "threads_read_replies"],
     separator: ',',
     code_lives: TimeDelta::hours(1),
     access_lives: Some(long_lived::SHORT),
@@ -103,6 +103,7 @@ impl Threads {
             .route("/refresh_access_token", get(access::longer))
             .route("/v1.0/{id}", get(posts::show))
             .route("/v1.0/{id}/threads", get(posts::list).post(making::make))
+            .route("/v1.0/{id}/replies", get(posts::replies))
             .route("/v1.0/{id}/threads_publish", post(posts::publish))
             .route("/v1.0/{id}/threads_publishing_limit", get(posts::limit));
         let usage = Usage::default();
@@ -158,6 +159,14 @@ impl Threads {
     /// Sets the maximum posts per day.
     pub fn permits(&self, quota: usize) {
         self.fake.memory().quota = quota;
+    }
+
+    /// Adds a reply of another profile to a post.
+    pub fn add_reply_of_visitor(&self, post: &str, text: &str) {
+        let (now, text) = (self.fake.clock.now(), text.to_owned());
+        let reply_to = Some(post.to_owned());
+        let content = Content { text, said: json!({}), reply_to, is_by_visitor: true, ..Content::default() };
+        self.fake.memory().add(content, now);
     }
 
     /// The options of the latest post.

@@ -26,6 +26,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::AccountInfo;
 use domain::delivery::{AttemptError, Published, Resolution};
 use domain::options::{OptionKind, OptionSpec};
+use domain::post::{FIRST_COMMENT, SegmentKind};
 use domain::rules::Rules;
 use serde::Deserialize;
 use url::Url;
@@ -40,7 +41,7 @@ use crate::kit::ErrorTable;
 use crate::lead_times::LeadTimes;
 use crate::meta::facebook_login::{FacebookLogin, give_back};
 use crate::meta::{Graph, Version, errors, signed_request};
-use crate::platform::{Connect, FollowUp, Followed, Platform, Publish, Step};
+use crate::platform::{Connect, Platform, Publish, Step};
 use crate::platform_info::Access;
 use crate::publish_request::PublishRequest;
 use crate::setup::{Setup, SetupError};
@@ -60,13 +61,11 @@ const LINK: &str = "link";
 
 const VIDEO_TITLE: &str = "title";
 
-const FIRST_COMMENT: &str = "first_comment";
-
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         FIRST_COMMENT,
         OptionKind::Text { max: 8_000 },
-        "A comment that the Page adds to the post after it is published. If it fails, the post stays published.",
+        "A comment that the Page adds below the post. If it fails, the post stays published.",
     ),
     OptionSpec::new(
         KIND,
@@ -182,30 +181,24 @@ impl Connect for Facebook {
 #[async_trait::async_trait]
 impl Publish for Facebook {
     async fn prepare(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        if request.segment == SegmentKind::Comment {
+            return deadline::step(TITLE, request, comment::prepare(self, request)).await;
+        }
         deadline::step(TITLE, request, preparation::step(self, request)).await
     }
 
     async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {
+        if let Some(post) = request.commented_post() {
+            return comment::publish(self, request, post).await;
+        }
         public_call::publish(self, request).await
     }
 
     async fn look_up(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
-        deadline::look_up(TITLE, request, look_up::resolve(self, request, since)).await
-    }
-
-    fn follow_ups(&self, request: &PublishRequest<'_>) -> Vec<&'static str> {
-        request.options.text(FIRST_COMMENT).map(|_| FIRST_COMMENT).into_iter().collect()
-    }
-
-    async fn follow_up(
-        &self,
-        request: &PublishRequest<'_>,
-        follow_up: &FollowUp<'_>,
-    ) -> Result<Followed, AttemptError> {
-        match request.options.text(FIRST_COMMENT).filter(|_| follow_up.name == FIRST_COMMENT) {
-            Some(comment_text) => comment::step(self, request, follow_up, comment_text).await,
-            None => Ok(Followed::Done),
+        if let Some(post) = request.commented_post() {
+            return deadline::look_up(TITLE, request, comment::resolve(self, request, (post, since))).await;
         }
+        deadline::look_up(TITLE, request, look_up::resolve(self, request, since)).await
     }
 
     fn settle_time(&self) -> TimeDelta {

@@ -12,10 +12,9 @@
 //!   published posts of an account can be listed.
 //!
 //! `instagram/options.rs` has options and rules, `container.rs` the parameters of a post,
-//! `account.rs` account info, `login.rs` both logins, `comment.rs` the first comment.
+//! `account.rs` account info, `login.rs` both logins.
 
 mod account;
-mod comment;
 mod container;
 mod login;
 mod options;
@@ -25,21 +24,22 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::AccountInfo;
 use domain::delivery::{AttemptError, Published, Resolution};
 use domain::media::{Attachment, FileType, PictureBounds};
+use domain::post::SegmentKind;
 use domain::rules::Rules;
 use serde::Deserialize;
 use url::Url;
 
 use self::login::{Login, LoginMethod, LoginSettings};
-use self::options::FIRST_COMMENT;
 pub(crate) use self::options::OPTIONS;
 use crate::account::{Account, AccountDetails, Credentials};
 use crate::caller::Caller;
 use crate::connect_flow::{AuthorizationRequest, AuthorizeStep, Callback, ConnectError, FieldValues, RefreshError};
+use crate::deadline;
 use crate::deauthorization::{DeauthorizationCallback, InvalidCallback};
 use crate::kit::ErrorTable;
 use crate::lead_times::LeadTimes;
-use crate::meta::{self, Calls, Containers, Form, Graph, errors, signed_request};
-use crate::platform::{Connect, FollowUp, Followed, Platform, Publish, Step};
+use crate::meta::{self, Calls, Containers, Form, Graph, comments, errors, signed_request};
+use crate::platform::{Connect, Platform, Publish, Step};
 use crate::platform_info::Access;
 use crate::publish_request::PublishRequest;
 use crate::refresh_policy::RefreshPolicy;
@@ -53,6 +53,9 @@ static ERRORS: ErrorTable = errors::table(TITLE);
 
 /// Without app review, only accounts with a role in the app can be connected.
 pub(crate) const ACCESS: Access = Access::OwnAccounts;
+
+/// The fields of a listed comment. Instagram lists the newest first.
+const COMMENTS: &[(&str, &str)] = &[("fields", "id,text,timestamp,username"), ("limit", "50")];
 
 /// Instagram fetches and processes files before the due second.
 pub(crate) const LEAD: LeadTimes =
@@ -183,33 +186,28 @@ impl Containers for Instagram {
 #[async_trait::async_trait]
 impl Publish for Instagram {
     async fn prepare(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+        if request.segment == SegmentKind::Comment {
+            return Ok(Step::Ready { progress: None });
+        }
         meta::prepare(self, request).await
     }
 
     async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {
+        if let Some(post) = request.commented_post() {
+            return comments::publish(self.graph(), request, post).await;
+        }
         meta::publish(self, request).await
     }
 
     async fn look_up(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
+        if let Some(post) = request.commented_post() {
+            let looked_up = comments::resolve(self.graph(), request, (post, since), COMMENTS);
+            return deadline::look_up(TITLE, request, looked_up).await;
+        }
         meta::resolve(self, request, since).await
     }
 
     fn fetches_files(&self) -> bool {
         true
-    }
-
-    fn follow_ups(&self, request: &PublishRequest<'_>) -> Vec<&'static str> {
-        request.options.text(FIRST_COMMENT).map(|_| FIRST_COMMENT).into_iter().collect()
-    }
-
-    async fn follow_up(
-        &self,
-        request: &PublishRequest<'_>,
-        follow_up: &FollowUp<'_>,
-    ) -> Result<Followed, AttemptError> {
-        if let (FIRST_COMMENT, Some(text)) = (follow_up.name, request.options.text(FIRST_COMMENT)) {
-            comment::add(self.graph(), request, &follow_up.published.platform_post_id, text).await?;
-        }
-        Ok(Followed::Done)
     }
 }

@@ -14,6 +14,7 @@
 
 mod api;
 mod article;
+mod comments;
 mod errors;
 mod little_text;
 mod look_up;
@@ -30,6 +31,7 @@ use domain::connection::AccountInfo;
 use domain::delivery::{Published, Resolution};
 use domain::media::{Attachment, MimeType, PictureBounds, Ratio};
 use domain::options::{OptionKind, OptionSpec};
+use domain::post::{FIRST_COMMENT, SegmentKind};
 use domain::rules::{Counting, FileRule, OptionCondition, PostRule, Rule, Rules};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -66,8 +68,6 @@ const LINK: &str = "link";
 const LINK_PREVIEW: &str = "link_preview";
 
 /// The only follow-up of LinkedIn, by the name of its option.
-const FIRST_COMMENT: &str = "first_comment";
-
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         VISIBILITY,
@@ -87,7 +87,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         FIRST_COMMENT,
         OptionKind::Text { max: 1_250 },
-        "A comment that the account adds to the post after it is published. If it fails, the post stays published.",
+        "A comment that the account adds below the post. If it fails, the post stays published.",
     ),
 ];
 
@@ -104,6 +104,7 @@ const SCOPES_WITH_PAGES: &[&str] = &[
     "rw_organization_admin",
     "w_member_social_feed",
     "w_organization_social_feed",
+    "r_organization_social_feed",
 ];
 
 const DIALECT: Dialect = Dialect {
@@ -340,6 +341,9 @@ impl PublishAdapter for LinkedIn {
     }
 
     async fn prepare_post(&self, request: &PublishRequest<'_>) -> Result<(Value, TimeDelta), CallError> {
+        if request.segment == SegmentKind::Comment {
+            return Ok((Value::Null, TimeDelta::zero()));
+        }
         if !request.media.is_empty() {
             return Ok((json!({}), PROCESSING));
         }
@@ -353,6 +357,11 @@ impl PublishAdapter for LinkedIn {
         request: &PublishRequest<'_>,
         prepared: &Prepared<'_, String>,
     ) -> Result<Published, CallError> {
+        if let Some(post) = request.commented_post() {
+            let on = (request.profile.account_id.as_str(), post.platform_post_id.as_str());
+            let id = self.api.comment(Auth::post(request), on, request.text).await?;
+            return Ok(Published::new(id, request.now));
+        }
         let post = post::body(request, prepared)?;
         match self.api.create_post(Auth::post(request), &request.profile.account_id, &post).await {
             Ok(urn) => Ok(look_up::published(urn, request.now)),
@@ -361,7 +370,9 @@ impl PublishAdapter for LinkedIn {
     }
 
     fn look_up_method(&self, request: &PublishRequest<'_>) -> LookUpMethod {
-        if is_page(request.profile) {
+        if !is_page(request.profile) && request.segment == SegmentKind::Comment {
+            LookUpMethod::None { advice: comments::OF_A_MEMBER.to_owned() }
+        } else if is_page(request.profile) {
             LookUpMethod::List { snapshot: true }
         } else {
             LookUpMethod::None { advice: look_up::OF_A_MEMBER.to_owned() }
@@ -374,10 +385,16 @@ impl PublishAdapter for LinkedIn {
         _: Option<DateTime<Utc>>,
         page: Option<&str>,
     ) -> Result<PostPage, CallError> {
+        if let Some(post) = request.commented_post() {
+            return comments::page(&self.api, request, post, page).await;
+        }
         look_up::page(&self.api, request, page).await.map_err(|it| timed(it, request))
     }
 
     fn compare(&self, request: &PublishRequest<'_>, prepared: &Prepared<'_, String>, listed: &ListedPost) -> PostMatch {
+        if request.segment == SegmentKind::Comment {
+            return comments::compare(request, listed);
+        }
         look_up::compare(request, prepared, listed)
     }
 
@@ -388,7 +405,7 @@ impl PublishAdapter for LinkedIn {
         _: DateTime<Utc>,
         advice: String,
     ) -> Resolution {
-        if self.replay {
+        if self.replay && request.segment == SegmentKind::Post {
             replay::once(&self.api, request, prepared, advice).await
         } else {
             Resolution::Undeterminable { advice }

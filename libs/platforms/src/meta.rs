@@ -12,11 +12,12 @@
 //!
 //! `graph.rs` makes calls, `errors.rs` has the meaning of errors, `id.rs` the ids that may be part
 //! of a path, `usage.rs` the rate limit headers, `version.rs` the end of versions, `containers.rs`
-//! containers, `fetch.rs` files that Meta fetches, `upload.rs` files that are sent, `reach.rs` the
+//! containers, `comments.rs` first comments, `fetch.rs` files that Meta fetches, `upload.rs` files that are sent, `reach.rs` the
 //! check that Meta can reach this deployment, `pages.rs` the Pages of a user, `permissions.rs`
 //! granted permissions, `list.rs` lists, `signed_request.rs` deauthorization callbacks, and
 //! `grants.rs` the errors of token calls.
 
+pub(crate) mod comments;
 mod containers;
 pub(crate) mod errors;
 pub(crate) mod facebook_login;

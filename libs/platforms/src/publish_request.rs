@@ -60,7 +60,12 @@ pub struct ReplyTo<'a> {
     pub parent: &'a Published,
 }
 
-impl PublishRequest<'_> {
+impl<'a> PublishRequest<'a> {
+    /// The post that a first comment is on. `None` if the segment is not a comment.
+    pub(crate) fn commented_post(&self) -> Option<&'a Published> {
+        self.reply_to.filter(|_| self.segment == SegmentKind::Comment).map(|it| it.root)
+    }
+
     /// When the latest publish call has certainly ended, if a cut-off call may take effect until
     /// `settle_time` after it began.
     pub(crate) fn settled_at(&self, settle_time: TimeDelta) -> DateTime<Utc> {

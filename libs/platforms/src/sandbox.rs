@@ -7,9 +7,10 @@
 //! - A grant may cover several accounts; each call names its account.
 //! - Files are uploaded one by one before the post that shows them. Pictures that are longer than
 //!   its pages are wide are fitted first.
-//! - It does not recognize a repeated post. Posts have our reference and can be looked up by it, so
-//!   the outcome of a call whose response was lost can be read.
-//! - It does not recognize a repeated comment either, and comments cannot be looked up.
+//! - It does not recognize a repeated post or comment. Both have our reference and can be looked up
+//!   by it, so the outcome of a call whose response was lost can be read.
+//! - A reply names the post of the same account that it replies to. Comments are not posts: each is
+//!   listed under its post.
 //!
 //! The kit does the rest: pages and codes of OAuth, the loop over files, and the meaning of each
 //! response.
@@ -26,6 +27,7 @@ use domain::connection::AccountInfo;
 use domain::delivery::Published;
 use domain::media::{Attachment, MimeType, PictureBounds};
 use domain::options::{OptionKind, OptionSpec, Options};
+use domain::post::FIRST_COMMENT;
 use domain::rules::{Counting, FileRule, Rule, Rules};
 use http::HeaderName;
 use serde::{Deserialize, Serialize};
@@ -61,7 +63,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         FIRST_COMMENT,
         OptionKind::Text { max: 200 },
-        "A comment that the account adds to the post after it is published. If it fails, the post stays published.",
+        "A comment that the account adds below the post, after its thread. If it fails, the post stays published.",
     ),
     OptionSpec::new(
         "board",
@@ -71,8 +73,6 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
 ];
 
 const SCOPES: &[&str] = &["profile", "publish"];
-
-const FIRST_COMMENT: &str = "first_comment";
 
 /// Uploads begin one minute before the due second.
 pub(crate) const LEAD: LeadTimes =
@@ -167,6 +167,14 @@ struct NewPost<'a> {
     #[serde(skip_serializing_if = "Options::is_empty")]
     options: Options,
     reference: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    in_reply_to: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct NewComment<'a> {
+    text: &'a str,
+    reference: &'a str,
 }
 
 impl Sandbox {
@@ -182,6 +190,18 @@ impl Sandbox {
         let oauth = OAuth2::new(http.clone(), app, &Dialect::STANDARD, endpoints);
         Self { api: ApiClient::known(http, url, &ERRORS), oauth }
     }
+
+    async fn create_comment(&self, request: &PublishRequest<'_>, post: &Published) -> Result<Published, CallError> {
+        let comment = NewComment { text: request.text, reference: request.reference };
+        let call = self.api.post(Auth::post(request), &comments_path(post));
+        let call = call.header(ON_BEHALF_OF, &request.profile.account_id);
+        let created: Created = call.json(&comment).timeout(PUBLISH_TIMEOUT).effect(Effect::Public).read().await?;
+        Ok(Published::new(created.id, request.now).with_url(created.url))
+    }
+}
+
+fn comments_path(post: &Published) -> [&str; 4] {
+    ["api", "posts", &post.platform_post_id, "comments"]
 }
 
 impl PublicAccount {
@@ -214,6 +234,7 @@ fn rules() -> Rules {
             Rule::max_alt_text(1000, Counting::code_points()),
         ],
     )
+    .with_threads()
 }
 
 /// The id of a file and its alt text, if it has one.
@@ -284,6 +305,9 @@ impl PublishAdapter for Sandbox {
         request: &PublishRequest<'_>,
         prepared: &Prepared<'_, String>,
     ) -> Result<Published, CallError> {
+        if let Some(post) = request.commented_post() {
+            return self.create_comment(request, post).await;
+        }
         let options = request.options.iter().filter(|(name, _)| *name != FIRST_COMMENT);
         let post = NewPost {
             text: request.text,
@@ -291,6 +315,7 @@ impl PublishAdapter for Sandbox {
             alt_texts: prepared.files.iter().filter_map(alt_text_by_id).collect(),
             options: options.map(|(name, value)| (name.to_owned(), value.clone())).collect(),
             reference: request.reference,
+            in_reply_to: request.reply_to.map(|it| it.parent.platform_post_id.as_str()),
         };
         let call =
             self.api.post(Auth::post(request), &["api", "posts"]).header(ON_BEHALF_OF, &request.profile.account_id);
@@ -303,7 +328,9 @@ impl PublishAdapter for Sandbox {
     }
 
     async fn find_post(&self, request: &PublishRequest<'_>) -> Result<Option<Published>, CallError> {
-        let call = self.api.get(Auth::post(request), &["api", "posts"]).query(&[("reference", request.reference)]);
+        let comments = request.commented_post().map(comments_path);
+        let path = comments.as_ref().map_or(["api", "posts"].as_slice(), |it| it.as_slice());
+        let call = self.api.get(Auth::post(request), path).query(&[("reference", request.reference)]);
         let posts: Vec<FoundPost> = call.header(ON_BEHALF_OF, &request.profile.account_id).read().await?;
         Ok(posts.into_iter().next().map(|it| Published::new(it.id, it.posted_at).with_url(it.url)))
     }

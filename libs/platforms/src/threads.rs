@@ -7,6 +7,8 @@
 //! - Every post is first a container, which is not public and is processed; then it is published,
 //!   once. The state of a container can be read, and the published posts of a profile are listed.
 //! - Threads fetches files itself, from public URLs.
+//! - The container of a reply names the post that it replies to, so it is created once that is
+//!   public. The direct replies to a post are listed, those of other profiles among them.
 //!
 //! Containers, the publish call and look-ups are shared by Meta's platforms: `meta/containers.rs`.
 //! Here are the names that Threads uses; `threads/container.rs` has the parameters of a container.
@@ -86,8 +88,12 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     ),
 ];
 
-/// To read the profile and its posts, and to publish.
-const SCOPES: &[&str] = &["threads_basic", "threads_content_publish"];
+/// To read the profile and its posts, to publish, and to publish and look up replies.
+const SCOPES: &[&str] = &["threads_basic", "threads_content_publish", MANAGE_REPLIES, READ_REPLIES];
+
+const MANAGE_REPLIES: &str = "threads_manage_replies";
+
+const READ_REPLIES: &str = "threads_read_replies";
 
 const DIALECT: Dialect = Dialect {
     pkce: false,
@@ -125,6 +131,8 @@ const PROFILE: &str = "id,username,name,threads_profile_picture_url";
 struct Settings {
     /// Base URL of the website and the API, if not Threads' own.
     url: Option<Url>,
+    /// Replaces the default scopes, for an app that may not request all of them.
+    scopes: Option<Vec<String>>,
 }
 
 #[derive(Deserialize)]
@@ -136,7 +144,7 @@ struct Member {
 }
 
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<Threads>, SetupError> {
-    let Some(Settings { url }) = setup.settings(NAME)? else { return Ok(None) };
+    let Some(Settings { url, scopes }) = setup.settings(NAME)? else { return Ok(None) };
     let base_url = |it: &Url| it.as_str().trim_end_matches('/').to_owned();
     let (site, host) = match &url {
         Some(url) => (base_url(url), base_url(url)),
@@ -151,15 +159,26 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<Threads>, SetupError> {
     };
     let oauth = OAuth2::new(setup.http.clone(), setup.app::<NoExtraSecrets>(NAME), &DIALECT, endpoints);
     let graph = Graph::new(setup.http.clone(), &host, Version::THREADS, &ERRORS);
-    Ok(Some(Threads { graph, oauth }))
+    let scopes = scopes.unwrap_or_else(|| SCOPES.iter().map(|it| (*it).to_owned()).collect());
+    Ok(Some(Threads { graph, oauth, scopes }))
 }
 
 pub(crate) struct Threads {
     graph: Graph,
     oauth: OAuth2,
+    scopes: Vec<String>,
 }
 
 impl Threads {
+    fn scopes(&self) -> Vec<&str> {
+        self.scopes.iter().map(String::as_str).collect()
+    }
+
+    /// Whether the app may publish replies, and look them up.
+    fn has_threads(&self) -> bool {
+        [MANAGE_REPLIES, READ_REPLIES].iter().all(|it| self.scopes().contains(it))
+    }
+
     async fn profile(&self, caller: Caller<'_>) -> Result<AccountInfo, CallError> {
         let member: Member = self.graph.get(caller, "/me", &[("fields", PROFILE)]).await?.body;
         account_info(member).ok_or_else(|| CallError::unreadable(TITLE, Effect::Read))
@@ -187,6 +206,10 @@ impl Containers for Threads {
 
     fn bounds(&self, _: &PublishRequest<'_>, _: &Attachment) -> Option<PictureBounds> {
         Some(BOUNDS)
+    }
+
+    fn has_replies(&self) -> bool {
+        true
     }
 }
 
@@ -221,7 +244,7 @@ impl Connect for Threads {
     fn rules(&self) -> Rules {
         use MimeType::{Jpeg, Mp4, Png, Quicktime, Webp};
         let only_text = [LINK_ATTACHMENT, POLL_OPTIONS].map(str::to_owned).to_vec();
-        Rules::new(
+        let rules = Rules::new(
             TITLE,
             [
                 Rule::max_text(500, Counting::emoji_bytes()),
@@ -241,7 +264,8 @@ impl Connect for Threads {
                 Rule::OfFiles(FileRule::VideoCodecs { codecs: vec![VideoCodec::H264, VideoCodec::Hevc] }),
                 Rule::max_alt_text(1_000, Counting::code_points()),
             ],
-        )
+        );
+        if self.has_threads() { rules.with_threads() } else { rules }
     }
 
     async fn authorize(
@@ -251,7 +275,7 @@ impl Connect for Threads {
         _: DateTime<Utc>,
     ) -> Result<AuthorizeStep, ConnectError> {
         self.graph.check_reach(&request.urls)?;
-        let url = self.oauth.authorization_url(request, SCOPES, &[]).await?;
+        let url = self.oauth.authorization_url(request, &self.scopes(), &[]).await?;
         Ok(AuthorizeStep::Redirect { url, memory: None })
     }
 
@@ -259,7 +283,7 @@ impl Connect for Threads {
         let tokens = self.oauth.complete(callback).await?;
         let caller = Caller { token: &tokens.access_token, now };
         let profile = self.profile(caller).await.map_err(|it| without_token(it, &tokens.access_token))?;
-        let (scopes, credentials) = (tokens.granted(SCOPES), tokens.credentials(None, now));
+        let (scopes, credentials) = (tokens.granted(&self.scopes()), tokens.credentials(None, now));
         Ok(vec![Account { profile, scopes, rules: self.rules(), grant: None, credentials }])
     }
 

@@ -23,7 +23,7 @@ use tokio::net::TcpListener;
 use url::Url;
 
 use super::accounts::Account;
-use super::fact::{Fact, Post};
+use super::fact::{Comment, Fact, Post};
 use super::fault_kind::FaultKind;
 use super::faults::Order;
 use super::operation::Operation;
@@ -117,6 +117,15 @@ impl fake_platform::FakePlatform for ListeningSandbox {
         };
         let count = Some(u32::try_from(count).unwrap());
         faults.arm(Order { id: 0, account: None, kind, count, delay_ms, file: 1 }).unwrap();
+        // Comments have faults of their own. The one that is not struck is replaced by the next.
+        let is_of_comments = |it: &FaultKind| it.strikes(Operation::Comment);
+        for order in faults.armed().iter().filter(|it| is_of_comments(&it.kind)).map(|it| it.id).collect::<Vec<_>>() {
+            faults.switch_off(order);
+        }
+        if kind == FaultKind::LoseAnswer {
+            let kind = FaultKind::CommentLoseAnswer;
+            faults.arm(Order { id: 0, account: None, kind, count, delay_ms, file: 1 }).unwrap();
+        }
     }
 
     fn can_fail(&self, call: fake_platform::Call, trouble: InjectedFault) -> bool {
@@ -151,6 +160,7 @@ impl fake_platform::FakePlatform for ListeningSandbox {
                 alt_texts: BTreeMap::new(),
                 options: Options::default(),
                 reference: String::new(),
+                reply_to: None,
                 at: self.sandbox.now(),
             };
             ledger.record(Fact::Posted(post)).unwrap();
@@ -170,8 +180,20 @@ impl fake_platform::FakePlatform for ListeningSandbox {
                 id: id.to_string(),
                 text: post.text.clone(),
                 media: post.media.iter().map(|id| shown(post, id)).collect(),
+                reply_to: post.reply_to.map(|it| it.to_string()),
             })
             .collect()
+    }
+
+    fn comments(&self) -> Option<Vec<PublicPost>> {
+        let ledger = self.sandbox.ledger();
+        let comments = ledger.state().comments().iter().zip(1..).map(|(comment, id): (_, usize)| PublicPost {
+            id: Comment::id(id),
+            text: comment.text.clone(),
+            media: Vec::new(),
+            reply_to: Some(comment.post.to_string()),
+        });
+        Some(comments.collect())
     }
 
     fn grant_count(&self) -> usize {

@@ -11,6 +11,7 @@ use serde_json::json;
 use super::Sandbox;
 use super::api_error::SandboxApiError;
 use super::caller::{Caller, PUBLISH};
+use super::create_post::MAX_REFERENCE;
 use super::fact::{Comment, Fact};
 use super::fault_kind::FaultKind;
 use super::record_calls::{CallRecorder, ResponseSummary, cut_connection};
@@ -23,7 +24,6 @@ const MAX_TEXT: usize = 200;
 #[serde(deny_unknown_fields)]
 pub(super) struct NewComment {
     text: String,
-    /// The reference of the post, for the list of calls.
     #[serde(default)]
     reference: String,
 }
@@ -41,7 +41,7 @@ pub(super) async fn create_comment(
     }
     let caller = caller?;
     caller.needs(PUBLISH)?;
-    let Json(NewComment { text, .. }) = body?;
+    let Json(NewComment { text, reference }) = body?;
     let fault = call.strike(caller.account);
     match fault.as_ref().map(|it| (it.kind, it.wait_seconds())) {
         Some((FaultKind::CommentBusy, wait)) => return Err(SandboxApiError::Busy { wait_seconds: Some(wait) }),
@@ -58,13 +58,17 @@ pub(super) async fn create_comment(
         let message = format!("a comment has 1 to {MAX_TEXT} characters; this one has {chars}");
         return Err(SandboxApiError::content("comment_length", message));
     }
-    ledger.record(Fact::Commented(Comment { post, account: caller.account, text, at: sandbox.now() }))?;
-    let id = ledger.state().comments().len();
+    if MAX_REFERENCE < reference.chars().count() {
+        let message = format!("a reference can have at most {MAX_REFERENCE} characters");
+        return Err(SandboxApiError::content("reference_too_long", message));
+    }
+    ledger.record(Fact::Commented(Comment { post, account: caller.account, text, reference, at: sandbox.now() }))?;
+    let id = Comment::id(ledger.state().comments().len());
     if fault.is_some_and(|it| it.kind == FaultKind::CommentLoseAnswer) {
         return Ok(cut_connection());
     }
     let summary = Extension(ResponseSummary(format!("comment {id}")));
-    Ok((StatusCode::CREATED, summary, Json(json!({ "id": id.to_string() }))).into_response())
+    Ok((StatusCode::CREATED, summary, Json(json!({ "id": id }))).into_response())
 }
 
 #[cfg(test)]
@@ -91,9 +95,9 @@ mod tests {
 
         let made = comment(&harness, &token, "1", json!({"text": "<b>More</b>", "reference": "r1"})).await;
 
-        assert_eq!((made.status, made.json()["id"].clone()), (201, "1".into()));
+        assert_eq!((made.status, made.json()["id"].clone()), (201, "c1".into()));
         let expected = json!([{
-            "id": "1", "post": "1", "account": "meadow", "text": "<b>More</b>",
+            "id": "c1", "post": "1", "account": "meadow", "text": "<b>More</b>",
             "received_at": "2024-10-04T00:00:00.000Z",
         }]);
         assert_eq!(harness.get("/sandbox/comments.json").await.json(), expected);
@@ -102,6 +106,34 @@ mod tests {
             let page = harness.get(path).await;
             assert!(page.text().contains("More") && !page.text().contains("<b>More"), "{}", page.text());
         }
+    }
+
+    #[tokio::test]
+    async fn reference_finds_comments_of_its_post_and_account() {
+        let harness = SandboxHarness::new();
+        let meadow = harness.connect("meadow").await.access;
+        let harbour = harness.connect("harbour").await.access;
+        harness.post(&meadow, json!({"text": "Hello"})).await;
+        harness.post(&meadow, json!({"text": "Hello"})).await;
+        comment(&harness, &meadow, "1", json!({"text": "More", "reference": "other"})).await;
+        comment(&harness, &meadow, "1", json!({"text": "More", "reference": "r1"})).await;
+        let find = async |token: &str, post: &str| {
+            let path = format!("/sandbox/api/posts/{post}/comments?reference=r1");
+            harness.call("GET", &path, token, None).await
+        };
+
+        let found = find(&meadow, "1").await.json();
+
+        let expected = json!([{
+            "id": "c2", "text": "More", "reference": "r1", "posted_at": "2024-10-04T00:00:00.000Z",
+        }]);
+        assert_eq!(found, expected);
+        assert_eq!(find(&meadow, "2").await.json(), json!([]));
+        assert_eq!(find(&harbour, "1").await.json(), json!([]));
+        let unknown = find(&meadow, "3").await;
+        assert_eq!((unknown.status, unknown.error()), (422, "unknown_post".into()));
+        harness.arm(json!({"kind": "look_error"})).await;
+        assert_eq!(find(&meadow, "1").await.status, 500);
     }
 
     #[tokio::test]

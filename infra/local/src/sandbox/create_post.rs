@@ -27,7 +27,7 @@ const MAX_MEDIA: usize = 4;
 /// Maximum length of an alt text, in characters.
 const MAX_ALT_TEXT: usize = 1000;
 /// Maximum length of a reference, in characters.
-const MAX_REFERENCE: usize = 100;
+pub(super) const MAX_REFERENCE: usize = 100;
 
 /// The request body.
 #[derive(Deserialize)]
@@ -44,6 +44,9 @@ pub(super) struct NewPost {
     options: Options,
     #[serde(default)]
     reference: String,
+    /// The id of the post that it replies to.
+    #[serde(default)]
+    in_reply_to: Option<String>,
 }
 
 /// Publishes a post. A repeated request publishes another one.
@@ -108,9 +111,11 @@ impl PostCreation {
 
     fn publish(self) -> Result<Response, SandboxApiError> {
         self.check()?;
-        let NewPost { text, media_ids: media, alt_texts, options, reference } = self.post;
+        let NewPost { text, media_ids: media, alt_texts, options, reference, in_reply_to } = self.post;
+        let reply_to = in_reply_to.and_then(|it| it.parse().ok());
+        let at = self.sandbox.now();
         let mut ledger = self.sandbox.ledger();
-        let post = Post { account: self.account, text, media, alt_texts, options, reference, at: self.sandbox.now() };
+        let post = Post { account: self.account, text, media, alt_texts, options, reference, reply_to, at };
         ledger.record(Fact::Posted(post))?;
         let id = ledger.state().posts().len().to_string();
         self.call.made(&id);
@@ -123,6 +128,13 @@ impl PostCreation {
         let ledger = self.sandbox.ledger();
         let own = |id: &str| ledger.state().medium(id).filter(|it| it.account == self.account);
         check(&self.post, |id| own(id).is_some())?;
+        let is_own_post = |id: &str| {
+            let parent = id.parse().ok().and_then(|it| ledger.state().post(it));
+            parent.is_some_and(|it| it.account == self.account)
+        };
+        if self.post.in_reply_to.as_deref().is_some_and(|it| !is_own_post(it)) {
+            return Err(SandboxApiError::content("unknown_post", "the account has no post with the id in in_reply_to"));
+        }
         let waits = self.post.media_ids.iter().filter_map(|id| own(id)?.processing_time_left(self.sandbox.now()));
         match waits.max() {
             None => Ok(()),
@@ -206,6 +218,28 @@ mod tests {
         let found = harness.call("GET", &format!("{POSTS}?reference=r1"), &harbour, None).await;
 
         assert_eq!(found.json(), json!([]));
+    }
+
+    #[tokio::test]
+    async fn reply_is_to_a_post_of_its_own_account() {
+        let harness = SandboxHarness::new();
+        let meadow = harness.connect("meadow").await.access;
+        let harbour = harness.connect("harbour").await.access;
+        harness.post(&meadow, json!({"text": "one"})).await;
+
+        for id in ["2", "0", "x", ""] {
+            let refused = harness.post(&meadow, json!({"text": "two", "in_reply_to": id})).await;
+            assert_eq!((refused.status, refused.error()), (422, "unknown_post".into()), "{id}");
+        }
+        let refused = harness.post(&harbour, json!({"text": "two", "in_reply_to": "1"})).await;
+        assert_eq!((refused.status, refused.error()), (422, "unknown_post".into()));
+        let reply = harness.post(&meadow, json!({"text": "two", "in_reply_to": "1"})).await;
+
+        assert_eq!(reply.status, 201);
+        let posts = harness.get("/sandbox/posts.json").await.json();
+        assert_eq!((posts[0].get("reply_to"), &posts[1]["reply_to"]), (None, &json!("1")));
+        let page = harness.get("/sandbox").await;
+        assert!(page.text().contains("<a href=\"/sandbox/posts/1\">Reply to post 1</a>"), "{}", page.text());
     }
 
     #[tokio::test]

@@ -82,15 +82,28 @@ pub(super) struct Post {
     pub(super) options: Options,
     /// The client's reference, for look-ups.
     pub(super) reference: String,
+    /// The id of the post that it replies to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) reply_to: Option<usize>,
     pub(super) at: DateTime<Utc>,
 }
 
-/// A comment under a public post. Its id is its position among all comments, from 1.
+/// A comment under a public post. Its id is [`Comment::id`] of its position among all comments, from 1.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Comment {
     /// The id of the post.
     pub(super) post: usize,
     pub(super) account: Account,
     pub(super) text: String,
+    /// The client's reference, for look-ups.
+    #[serde(default)]
+    pub(super) reference: String,
     pub(super) at: DateTime<Utc>,
+}
+
+impl Comment {
+    /// Different from the ids of posts.
+    pub(super) fn id(position: usize) -> String {
+        format!("c{position}")
+    }
 }

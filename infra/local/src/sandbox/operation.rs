@@ -11,7 +11,7 @@ pub(crate) enum Operation {
     Publish,
     /// Adds a comment to a post.
     Comment,
-    /// Lists the posts with a reference.
+    /// Lists the posts or comments with a reference.
     LookUp,
     /// Stores a file.
     Upload,
@@ -39,7 +39,8 @@ impl Operation {
             ("GET", "api/me") => Some(Self::Profile),
             ("POST", "oauth/token") => Some(Self::Exchange),
             ("POST", "oauth/revoke") => Some(Self::Revoke),
-            ("POST", path) if path.starts_with("api/posts/") && path.ends_with("/comments") => Some(Self::Comment),
+            ("POST", path) if is_comments(path) => Some(Self::Comment),
+            ("GET", path) if is_comments(path) => Some(Self::LookUp),
             ("GET", path) if path.starts_with("api/media/") => Some(Self::LookAtFile),
             _ => None,
         }
@@ -59,4 +60,9 @@ impl Operation {
             Self::Profile => "profile request",
         }
     }
+}
+
+/// Whether a path is that of the comments of a post.
+fn is_comments(path: &str) -> bool {
+    path.starts_with("api/posts/") && path.ends_with("/comments")
 }

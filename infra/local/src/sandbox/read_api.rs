@@ -4,7 +4,7 @@ use std::convert::Infallible;
 
 use axum::body::{Body, Bytes};
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::{Path, Query, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::accounts::{Account, BOARDS};
 use super::api_error::SandboxApiError;
 use super::caller::{Caller, PROFILE};
-use super::fact::Post;
+use super::fact::{Comment, Post};
 use super::record_calls::{CallRecorder, ResponseSummary};
 use super::sandbox_state::SandboxState;
 use super::{Sandbox, timestamp};
@@ -51,7 +51,7 @@ pub(super) async fn list_boards(caller: Caller) -> Result<Json<Value>, SandboxAp
 }
 
 #[derive(Deserialize)]
-pub(super) struct ListPosts {
+pub(super) struct ByReference {
     reference: String,
 }
 
@@ -60,17 +60,9 @@ pub(super) async fn list_posts(
     State(sandbox): State<Sandbox>,
     Extension(call): Extension<CallRecorder>,
     caller: Result<Caller, SandboxApiError>,
-    query: Result<Query<ListPosts>, QueryRejection>,
+    query: Result<Query<ByReference>, QueryRejection>,
 ) -> Result<Response, SandboxApiError> {
-    if let Ok(Query(ListPosts { reference })) = &query {
-        call.set_reference(reference);
-    }
-    let caller = caller?;
-    let Query(ListPosts { reference }) = query?;
-    // These calls have only one kind of fault.
-    if call.strike(caller.account).is_some() {
-        return Err(SandboxApiError::Broken);
-    }
+    let (caller, reference) = look_up(&call, caller, query)?;
     let ledger = sandbox.ledger();
     let posts = ledger.state().posts().iter().zip(1_usize..).filter_map(|(post, id)| {
         let is_requested = post.account == caller.account && post.reference == reference;
@@ -84,13 +76,59 @@ pub(super) async fn list_posts(
             })
         })
     });
-    let posts: Vec<_> = posts.collect();
-    let summary = match posts.len() {
+    Ok(found(posts.collect(), "post"))
+}
+
+/// The caller's comments on a post with a reference, oldest first.
+pub(super) async fn list_own_comments(
+    State(sandbox): State<Sandbox>,
+    Extension(call): Extension<CallRecorder>,
+    Path(post): Path<String>,
+    caller: Result<Caller, SandboxApiError>,
+    query: Result<Query<ByReference>, QueryRejection>,
+) -> Result<Response, SandboxApiError> {
+    let (caller, reference) = look_up(&call, caller, query)?;
+    let ledger = sandbox.ledger();
+    let post = post.parse().ok().filter(|it| ledger.state().post(*it).is_some());
+    let Some(post) = post else { return Err(SandboxApiError::content("unknown_post", "this post does not exist")) };
+    let comments = ledger.state().comments().iter().zip(1_usize..).filter_map(|(comment, id)| {
+        let is_on_post = comment.post == post && comment.account == caller.account;
+        (is_on_post && comment.reference == reference).then(|| {
+            json!({
+                "id": Comment::id(id),
+                "text": comment.text,
+                "reference": comment.reference,
+                "posted_at": timestamp(comment.at),
+            })
+        })
+    });
+    Ok(found(comments.collect(), "comment"))
+}
+
+/// The caller and the reference of a look-up. Applies the only kind of fault of these calls.
+fn look_up(
+    call: &CallRecorder,
+    caller: Result<Caller, SandboxApiError>,
+    query: Result<Query<ByReference>, QueryRejection>,
+) -> Result<(Caller, String), SandboxApiError> {
+    if let Ok(Query(ByReference { reference })) = &query {
+        call.set_reference(reference);
+    }
+    let caller = caller?;
+    let Query(ByReference { reference }) = query?;
+    if call.strike(caller.account).is_some() {
+        return Err(SandboxApiError::Broken);
+    }
+    Ok((caller, reference))
+}
+
+fn found(items: Vec<Value>, noun: &str) -> Response {
+    let summary = match items.len() {
         0 => "found none".to_owned(),
-        1 => "found 1 post".to_owned(),
-        many => format!("found {many} posts"),
+        1 => format!("found 1 {noun}"),
+        many => format!("found {many} {noun}s"),
     };
-    Ok((Extension(ResponseSummary(summary)), Json(posts)).into_response())
+    (Extension(ResponseSummary(summary)), Json(items)).into_response()
 }
 
 /// All public posts in order, including repeated ones. The response is written in chunks, so a long
@@ -117,7 +155,7 @@ pub(super) async fn list_comments(State(sandbox): State<Sandbox>) -> Response {
     let ledger = sandbox.ledger();
     let comments = ledger.state().comments().iter().zip(1_usize..).map(|(comment, id)| {
         json!({
-            "id": id.to_string(),
+            "id": Comment::id(id),
             "post": comment.post.to_string(),
             "account": comment.account.handle(),
             "text": comment.text,
@@ -160,6 +198,9 @@ fn public_post(sandbox: &Sandbox, state: &SandboxState, id: usize, post: &Post) 
         "media": media.collect::<Vec<_>>(),
         "received_at": timestamp(post.at),
     });
+    if let Some(parent) = post.reply_to {
+        shown["reply_to"] = parent.to_string().into();
+    }
     if !post.options.is_empty() {
         shown["options"] = json!(post.options);
     }
@@ -254,6 +295,7 @@ mod tests {
                     alt_texts: std::collections::BTreeMap::new(),
                     options: domain::options::Options::default(),
                     reference: String::new(),
+                    reply_to: None,
                     at: harness.sandbox.now(),
                 };
                 harness.sandbox.ledger().record(Fact::Posted(post)).unwrap();

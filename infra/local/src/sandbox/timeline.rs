@@ -38,6 +38,8 @@ struct PostView {
     id: usize,
     account: Account,
     text: String,
+    /// The id of the post that it replies to.
+    reply_to: Option<usize>,
     media: Vec<MediumView>,
     comments: Vec<CommentView>,
     at: DateTime<Utc>,
@@ -67,6 +69,7 @@ impl PostView {
             id,
             account: post.account,
             text: post.text.clone(),
+            reply_to: post.reply_to,
             media: media.collect(),
             comments: comments.collect(),
             at: post.at,

@@ -4,7 +4,7 @@ use domain::media::{FileType, MimeType};
 use platforms::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
 use serde_json::{Value, json};
 
-use super::posts::Post;
+use super::posts::{Comment, Post};
 use super::{CONFIGURATION, Facebook, Memory, PAGE};
 use crate::fake::fake_platform::{medium, oauth_fake_platform};
 
@@ -35,6 +35,16 @@ impl<const CONFIGURED: bool> FakePlatform for Facebook<CONFIGURED> {
     fn public_posts(&self) -> Vec<PublicPost> {
         let memory = self.fake.memory();
         memory.posts.iter().map(|it| public_post(&memory, it)).collect()
+    }
+
+    fn comments(&self) -> Option<Vec<PublicPost>> {
+        let comment = |it: &Comment| PublicPost {
+            id: it.id.clone(),
+            text: it.text.clone(),
+            media: Vec::new(),
+            reply_to: Some(it.post.clone()),
+        };
+        Some(self.fake.memory().comments.iter().map(comment).collect())
     }
 
     /// Facebook trims the text.

@@ -21,13 +21,13 @@ impl FaultInjection for Fake {
             (&Method::GET, "access_token") => Some(Call::Exchange),
             (&Method::DELETE, "permissions") => Some(Call::Revoke),
             (&Method::POST, "photos") => Some(Call::Upload),
-            (&Method::POST, "feed" | "photo_stories") => Some(Call::Publish),
+            (&Method::POST, "feed" | "photo_stories" | "comments") => Some(Call::Publish),
             (&Method::POST, "videos" | "video_reels" | "video_stories") if says(b"upload_phase=finish") => {
                 Some(Call::Publish)
             }
             (&Method::POST, "videos") if says(b"video_file_chunk") => Some(Call::Upload),
             (&Method::POST, _) if path.starts_with("/video-upload/") => Some(Call::Upload),
-            (&Method::GET, "published_posts" | "stories") => Some(Call::LookUp),
+            (&Method::GET, "published_posts" | "stories" | "comments") => Some(Call::LookUp),
             (&Method::GET, _) if query.contains("fields=status") => Some(Call::Process),
             // A Page, by its id.
             (&Method::GET, id) if id.bytes().all(|it| it.is_ascii_digit()) => Some(Call::Account),

@@ -43,13 +43,15 @@ pub(super) async fn list(
     if matches!(edge.as_str(), "owned_pages" | "client_pages") {
         return fake.portfolio_pages(&headers, fields, (&id, &edge)).map(IntoResponse::into_response);
     }
-    fake.accept_page(&headers, &mut fields, (&Method::GET, &id), &["pages_read_engagement"])?;
+    let page = if edge == "comments" { fake.page_of(&headers)? } else { id.clone() };
+    fake.accept_page(&headers, &mut fields, (&Method::GET, &page), &["pages_read_engagement"])?;
     if let Some(answer) = fake.ordered(&Method::GET, &edge) {
         return Ok(answer);
     }
     let answer = match edge.as_str() {
         "published_posts" => fake.published(&id, fields)?,
         "stories" => fake.list_stories(&id, fields)?,
+        "comments" => fake.list_comments(&page, &id, fields)?,
         _ => return Err(GraphError::object_not_found(&edge)),
     };
     Ok(fake.with_usage(answer))
@@ -78,7 +80,7 @@ pub(super) async fn create(
         "photo_stories" => fake.photo_story(&id, fields)?,
         "videos" => fake.video(&id, fields)?,
         "video_reels" | "video_stories" => fake.upload_reel_or_story((&id, &edge), fields)?,
-        "comments" => fake.comment(&id, fields)?,
+        "comments" => fake.comment(&page, &id, fields)?,
         _ => return Err(GraphError::object_not_found(&edge)),
     };
     Ok(fake.with_usage(answer))

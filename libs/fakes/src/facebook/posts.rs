@@ -7,6 +7,7 @@ use url::Url;
 use super::{Fake, Memory, unwanted};
 use crate::meta::error::GraphError;
 use crate::meta::fields::Fields;
+use crate::meta::lists::Page;
 
 /// Maximum length of a text, in UTF-16 code units.
 const MAX_TEXT: usize = 63_206;
@@ -29,6 +30,16 @@ pub(super) struct Post {
     pub(super) video: Option<String>,
     pub(super) link: Option<String>,
     pub(super) is_story: bool,
+    at: DateTime<Utc>,
+}
+
+/// A comment on a post or a video.
+#[derive(Clone, Debug)]
+pub(super) struct Comment {
+    pub(super) id: String,
+    pub(super) post: String,
+    author: String,
+    pub(super) text: String,
     at: DateTime<Utc>,
 }
 
@@ -90,7 +101,7 @@ impl Fake {
     }
 
     /// `POST /{post}/comments`
-    pub(super) fn comment(&self, post: &str, mut fields: Fields) -> Result<Value, GraphError> {
+    pub(super) fn comment(&self, page: &str, post: &str, mut fields: Fields) -> Result<Value, GraphError> {
         let text = fields.want("message")?;
         fields.end()?;
         if text.is_empty() || MAX_COMMENT < text.encode_utf16().count() {
@@ -98,13 +109,36 @@ impl Fake {
         }
         let now = self.clock.now();
         let mut memory = self.memory();
-        let is_video = memory.videos.get(post).is_some_and(|it| it.is_public(now));
-        if !is_video && !memory.posts.iter().any(|it| it.id == post && !it.is_story) {
+        if !memory.has_comments(page, post, now) {
             return Err(GraphError::object_not_found(post));
         }
-        memory.comments.push((post.to_owned(), text));
-        let id = memory.next();
-        Ok(json!({ "id": format!("{post}_{id}") }))
+        let id = memory.add_comment(page, post, &text, now);
+        Ok(json!({ "id": id }))
+    }
+
+    /// `GET /{post}/comments`. The documentation of other filters and orders is not simulated.
+    pub(super) fn list_comments(&self, page: &str, post: &str, mut fields: Fields) -> Result<Value, GraphError> {
+        let asked = Page::asked(&mut fields)?;
+        let selected = fields.want("fields")?;
+        let filter = fields.one_of("filter", &["toplevel", "stream"])?;
+        let order = fields.one_of("order", &["chronological", "reverse_chronological"])?;
+        fields.end()?;
+        if selected != "id,message,created_time,from" {
+            return Err(GraphError::param(&format!("Tried accessing nonexisting field ({selected})")));
+        }
+        let now = self.clock.now();
+        let memory = self.memory();
+        if !memory.has_comments(page, post, now) {
+            return Err(GraphError::object_not_found(post));
+        }
+        // Without a filter and an order, Facebook ranks comments and leaves some out.
+        let is_ranked = filter.is_none() || order.is_none();
+        let comments = memory.comments.iter().filter(|it| it.post == post && !is_ranked);
+        let mut entries: Vec<_> = comments.map(Comment::to_json).collect();
+        if order.as_deref() == Some("reverse_chronological") {
+            entries.reverse();
+        }
+        Ok(asked.respond(entries, &format!("https://graph.facebook.com/v26.0/{post}/comments")))
     }
 
     /// `GET /{page}/published_posts`
@@ -186,7 +220,34 @@ impl Post {
     }
 }
 
+impl Comment {
+    fn to_json(&self) -> Value {
+        json!({
+            "id": self.id,
+            "message": self.text,
+            "created_time": self.at.format("%Y-%m-%dT%H:%M:%S+0000").to_string(),
+            "from": { "id": self.author, "name": "Somebody" },
+        })
+    }
+}
+
 impl Memory {
+    /// Whether the object can have comments: a post of the Page, or one of its videos once it is
+    /// public.
+    fn has_comments(&self, page: &str, post: &str, now: DateTime<Utc>) -> bool {
+        let is_video = self.videos.get(post).is_some_and(|it| it.page == page && it.is_public(now));
+        is_video || self.posts.iter().any(|it| it.id == post && it.page == page && !it.is_story)
+    }
+
+    /// Adds a comment; returns its id.
+    pub(super) fn add_comment(&mut self, author: &str, post: &str, text: &str, at: DateTime<Utc>) -> String {
+        let number = post.split('_').next_back().unwrap_or_default();
+        let id = format!("{number}_{}", self.next());
+        let (author, post, text) = (author.to_owned(), post.to_owned(), text.trim().to_owned());
+        self.comments.push(Comment { id: id.clone(), post, author, text, at });
+        id
+    }
+
     /// Adds a post; returns its id.
     pub(super) fn add_post(
         &mut self,

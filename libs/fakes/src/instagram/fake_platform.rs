@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::Instagram;
 use super::making::{Content, File, Kind};
-use super::posts::Post;
+use super::posts::{Comment, Post};
 use crate::fake::fake_platform::oauth_fake_platform;
 use crate::meta::fetched::Fetched;
 
@@ -48,6 +48,18 @@ impl<const BY_FACEBOOK: bool> FakePlatform for Instagram<BY_FACEBOOK> {
     fn public_posts(&self) -> Vec<PublicPost> {
         self.fake.memory().posts.iter().map(public_post).collect()
     }
+
+    fn comments(&self) -> Option<Vec<PublicPost>> {
+        let memory = self.fake.memory();
+        let comment = |post: &Post, it: &Comment| PublicPost {
+            id: it.id.clone(),
+            text: it.text.clone(),
+            media: Vec::new(),
+            reply_to: Some(post.id.clone()),
+        };
+        let comments = memory.posts.iter().flat_map(|post| post.comments.iter().map(move |it| comment(post, it)));
+        Some(comments.collect())
+    }
 }
 
 fn public_post(post: &Post) -> PublicPost {
@@ -69,7 +81,7 @@ impl Post {
         };
         let mut options = self.content.said.clone();
         options["kind"] = kind.into();
-        options["comments"] = json!(self.comments);
+        options["comments"] = self.comments.iter().map(|it| it.text.as_str()).collect();
         options["user_tags"] = self.content.files.iter().map(|it| it.tags.clone()).collect();
         options
     }

@@ -23,10 +23,14 @@ impl FaultInjection for Fake {
             }
             (_, "/refresh_access_token") => Some(Call::Refresh),
             (&Method::DELETE, "/v26.0/me/permissions") => Some(Call::Revoke),
-            (&Method::POST, _) if path.ends_with("/media_publish") => Some(Call::Publish),
+            (&Method::POST, _) if path.ends_with("/media_publish") || path.ends_with("/comments") => {
+                Some(Call::Publish)
+            }
             (&Method::POST, _) if path.starts_with("/ig-api-upload/") => Some(Call::Upload),
             (&Method::POST, _) if has(b"image_url=") || has(b"video_url=") => Some(Call::Upload),
-            (&Method::GET, _) if path.ends_with("/media") || path.ends_with("/stories") => Some(Call::LookUp),
+            (&Method::GET, _) if ["/media", "/stories", "/comments"].iter().any(|it| path.ends_with(it)) => {
+                Some(Call::LookUp)
+            }
             (&Method::GET, _) if query.contains("fields=status") => Some(Call::Process),
             (&Method::GET, "/v26.0/me") => Some(Call::Account),
             (&Method::GET, _) if path.strip_prefix("/v26.0/") == Some(ID) => Some(Call::Account),

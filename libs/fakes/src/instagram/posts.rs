@@ -21,9 +21,21 @@ use crate::meta::time;
 pub(super) struct Post {
     pub(super) id: String,
     pub(super) content: Content,
-    pub(super) comments: Vec<String>,
+    pub(super) comments: Vec<Comment>,
     at: DateTime<Utc>,
 }
+
+#[derive(Clone, Debug)]
+pub(super) struct Comment {
+    pub(super) id: String,
+    username: String,
+    pub(super) text: String,
+    at: DateTime<Utc>,
+}
+
+/// The fields of a comment.
+const COMMENT: Node =
+    Node { kind: "IGComment", fields: &["text", "timestamp", "username", "like_count", "hidden"], unasked: &[] };
 
 /// The fields of a container.
 const CONTAINER: Node = Node {
@@ -195,14 +207,40 @@ pub(super) async fn comment(
     fake.accept(&headers, &mut fields, "comments", fake.scopes().comment)?;
     let text = fields.want("message")?;
     fields.end()?;
-    let mut memory = fake.memory();
+    let (mut memory, now) = (fake.memory(), fake.clock.now());
     let comment = memory.ids.fresh();
     let post = memory.posts.iter_mut().find(|it| it.id == id).ok_or_else(|| GraphError::object_not_found(&id))?;
     if post.content.kind == Kind::Story {
         return Err(GraphError::param("Stories have no comments"));
     }
-    post.comments.push(text);
+    post.comments.push(Comment { id: comment.clone(), username: HANDLE.to_owned(), text, at: now });
     Ok(Json(json!({ "id": comment })))
+}
+
+/// `GET /{ig-media-id}/comments`: newest first, 50 at most.
+pub(super) async fn comments(
+    State(fake): State<Arc<Fake>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    mut fields: Fields,
+) -> Result<Json<Value>, GraphError> {
+    fake.accept(&headers, &mut fields, "comments", fake.scopes().comment)?;
+    let (page, asked) = (Page::asked(&mut fields)?, fields.text("fields"));
+    fields.end()?;
+    let memory = fake.memory();
+    let post = memory.posts.iter().find(|it| it.id == id).ok_or_else(|| GraphError::object_not_found(&id))?;
+    let comments = post.comments.iter().rev();
+    let entries: Result<Vec<_>, _> = comments.map(|it| COMMENT.select(&it.to_json(), asked.as_deref())).collect();
+    Ok(Json(page.respond(entries?, &format!("https://graph.instagram.com/v26.0/{id}/comments"))))
+}
+
+impl Comment {
+    fn to_json(&self) -> Value {
+        json!({
+            "id": self.id, "text": self.text, "timestamp": time(self.at), "username": self.username,
+            "like_count": 0, "hidden": false,
+        })
+    }
 }
 
 fn post_json(Post { id, content, comments, at }: &Post) -> Value {
@@ -235,6 +273,14 @@ fn post_json(Post { id, content, comments, at }: &Post) -> Value {
 }
 
 impl Memory {
+    /// Adds a comment of another account to the latest post.
+    pub(super) fn add_comment_of_visitor(&mut self, text: &str, at: DateTime<Utc>) {
+        let id = self.ids.fresh();
+        if let Some(post) = self.posts.last_mut() {
+            post.comments.push(Comment { id, username: "visitor".to_owned(), text: text.to_owned(), at });
+        }
+    }
+
     /// Adds a post. Returns its id.
     pub(super) fn add(&mut self, content: Content, at: DateTime<Utc>) -> String {
         let id = self.ids.fresh();

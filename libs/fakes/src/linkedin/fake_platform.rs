@@ -4,6 +4,7 @@ use domain::media::{FileType, MimeType};
 use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
 use serde_json::Value;
 
+use super::comments::Comment;
 use super::little::Read;
 use super::posts::Post;
 use super::{LinkedIn, Memory, PAGE_URN, Products};
@@ -47,6 +48,21 @@ impl<P: Products> FakePlatform for LinkedIn<P> {
     fn public_posts(&self) -> Vec<PublicPost> {
         let memory = self.fake.memory();
         memory.posts.iter().map(|it| public_post(&memory, it)).collect()
+    }
+
+    /// Only "Community Management API" has the scopes for comments.
+    fn comments(&self) -> Option<Vec<PublicPost>> {
+        let has_scopes = P::SCOPES.contains(&"w_organization_social_feed") && P::settings()["scopes"].is_null();
+        has_scopes.then(|| self.fake.memory().comments.iter().map(public_comment).collect())
+    }
+}
+
+fn public_comment(comment: &Comment) -> PublicPost {
+    PublicPost {
+        id: comment.urn(),
+        text: comment.text.clone(),
+        media: Vec::new(),
+        reply_to: Some(comment.post.clone()),
     }
 }
 

@@ -21,6 +21,8 @@ impl FaultInjection for Fake {
             (&Method::POST, "/oauth/v2/accessToken") => Some(classify_token_call(head, body)),
             (&Method::POST, "/oauth/v2/revoke") => Some(Call::Revoke),
             (&Method::PUT, _) => Some(Call::Upload),
+            (&Method::POST, _) if path.starts_with("/rest/socialActions/") => Some(Call::Publish),
+            (&Method::GET, _) if path.starts_with("/rest/socialActions/") => Some(Call::LookUp),
             (&Method::POST, "/rest/posts") => Some(Call::Publish),
             (&Method::GET, "/rest/posts") => Some(Call::LookUp),
             (&Method::POST, "/rest/videos") if head.uri.query() == Some("action=finalizeUpload") => Some(Call::Process),

@@ -34,6 +34,12 @@ pub(super) const BASIC: &[&str] = &["threads_basic"];
 /// Scopes of publish calls.
 pub(super) const PUBLISH: &[&str] = &["threads_basic", "threads_content_publish"];
 
+/// Scopes of a container with `reply_to_id`.
+pub(super) const REPLY: &[&str] = &["threads_basic", "threads_content_publish", "threads_manage_replies"];
+
+/// Scopes of reading replies.
+pub(super) const READ_REPLIES: &[&str] = &["threads_basic", "threads_read_replies"];
+
 /// `POST /oauth/access_token`: exchanges a code for a token of one hour.
 pub(super) async fn short(
     State(fake): State<Arc<Fake>>,

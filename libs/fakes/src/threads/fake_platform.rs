@@ -26,7 +26,7 @@ impl FakePlatform for Threads {
     }
 
     fn public_posts(&self) -> Vec<PublicPost> {
-        self.fake.memory().posts.iter().map(public_post).collect()
+        self.fake.memory().posts.iter().filter(|it| !it.content.is_by_visitor).map(public_post).collect()
     }
 }
 
@@ -36,5 +36,10 @@ fn public_post(post: &Post) -> PublicPost {
         bytes: it.file.bytes.clone(),
         alt_text: it.words.clone(),
     });
-    PublicPost { id: post.id.clone(), text: post.content.text.clone(), media: media.collect(), reply_to: None }
+    PublicPost {
+        id: post.id.clone(),
+        text: post.content.text.clone(),
+        media: media.collect(),
+        reply_to: post.content.reply_to.clone(),
+    }
 }

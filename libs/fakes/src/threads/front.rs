@@ -21,7 +21,7 @@ impl FaultInjection for Fake {
             (_, "/v1.0/me") => Some(Call::Account),
             (&Method::POST, _) if path.ends_with("/threads_publish") => Some(Call::Publish),
             (&Method::POST, _) if has(b"image_url=") || has(b"video_url=") => Some(Call::Upload),
-            (&Method::GET, _) if path.ends_with("/threads") => Some(Call::LookUp),
+            (&Method::GET, _) if path.ends_with("/threads") || path.ends_with("/replies") => Some(Call::LookUp),
             (&Method::GET, _) if head.uri.query().is_some_and(|it| it.contains("fields=status")) => Some(Call::Process),
             _ => None,
         }

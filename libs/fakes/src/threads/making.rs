@@ -9,7 +9,7 @@ use domain::media::{Facts, FileType, MimeType};
 use http::HeaderMap;
 use serde_json::{Value, json};
 
-use super::access::PUBLISH;
+use super::access::{PUBLISH, REPLY};
 use super::{Fake, Memory, poll, text};
 use crate::meta::containers::State as LimitUsage;
 use crate::meta::error::GraphError;
@@ -25,6 +25,10 @@ pub(super) struct Content {
     pub(super) said: Value,
     /// Whether the container is an item of a carousel.
     pub(super) is_item: bool,
+    /// The id of the post that it replies to.
+    pub(super) reply_to: Option<String>,
+    /// Whether another profile wrote it.
+    pub(super) is_by_visitor: bool,
 }
 
 /// A fetched file.
@@ -63,7 +67,8 @@ pub(super) async fn make(
     headers: HeaderMap,
     mut fields: Fields,
 ) -> Result<Json<Value>, GraphError> {
-    fake.authorize_for_profile(&headers, &mut fields, (&id, "threads"), PUBLISH)?;
+    let scopes = if fields.has("reply_to_id") { REPLY } else { PUBLISH };
+    fake.authorize_for_profile(&headers, &mut fields, (&id, "threads"), scopes)?;
     let kind = fields.one_of("media_type", &["TEXT", "IMAGE", "VIDEO", "CAROUSEL"])?;
     let kind = kind.ok_or_else(|| GraphError::missing("media_type"))?;
     let (content, fault) = match kind.as_str() {
@@ -72,6 +77,10 @@ pub(super) async fn make(
         kind => fake.read_file(kind == "VIDEO", fields).await?,
     };
     let now = fake.clock.now();
+    let is_public = |id: &String| fake.memory().posts.iter().any(|it| it.id == *id);
+    if content.reply_to.as_ref().is_some_and(|it| !is_public(it)) {
+        return Err(no_media());
+    }
     let id = fake.memory().make(content, fault, now);
     Ok(Json(json!({ "id": id })))
 }
@@ -144,7 +153,8 @@ fn read_post_options(fields: &mut Fields, mut options: Value, files: Vec<File>) 
         }
         options["topic_tag"] = tag.into();
     }
-    Ok(Content { text, files, said: options, is_item: false })
+    let reply_to = fields.text("reply_to_id");
+    Ok(Content { text, files, said: options, reply_to, ..Content::default() })
 }
 
 impl Fake {

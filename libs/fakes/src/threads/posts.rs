@@ -8,7 +8,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use http::HeaderMap;
 use serde_json::{Value, json};
 
-use super::access::{BASIC, PUBLISH, profile};
+use super::access::{BASIC, PUBLISH, READ_REPLIES, profile};
 use super::making::{Content, no_media};
 use super::{Fake, ID, Memory, USERNAME};
 use crate::meta::containers::State as LimitUsage;
@@ -41,6 +41,9 @@ const MEDIA: Node = Node {
         "timestamp",
         "shortcode",
         "is_quote_post",
+        "is_reply",
+        "is_reply_owned_by_me",
+        "replied_to",
         "topic_tag",
         "link_attachment_url",
         "poll_attachment",
@@ -62,7 +65,8 @@ pub(super) async fn publish(
     let container = fields.want("creation_id")?;
     fields.end()?;
     let (mut memory, now) = (fake.memory(), fake.clock.now());
-    if memory.quota <= memory.count_published_today(now) {
+    let is_reply = memory.containers.get(&container).is_some_and(|it| it.content.reply_to.is_some());
+    if !is_reply && memory.quota <= memory.count_published_today(now) {
         let message = "You reached maximum number of posts that is allowed to be published by Content Publishing API.";
         return Err(GraphError::new(9, "Application request limit reached")
             .subcode(2_207_042)
@@ -116,10 +120,40 @@ pub(super) async fn list(
     let until = fields.number("until", 0, i64::MAX)?.unwrap_or(i64::MAX);
     fields.end()?;
     let (memory, now) = (fake.memory(), fake.clock.now());
-    let is_listed = |it: &&Post| it.at + memory.listed_after <= now && (since..=until).contains(&it.at.timestamp());
+    let is_listed = |it: &&Post| {
+        it.content.reply_to.is_none()
+            && it.at + memory.listed_after <= now
+            && (since..=until).contains(&it.at.timestamp())
+    };
     let listed = memory.posts.iter().rev().filter(is_listed);
     let entries: Result<Vec<_>, _> = listed.map(|it| MEDIA.select(&post_json(it), asked.as_deref())).collect();
     Ok(Json(page.respond(entries?, "https://graph.threads.net/v1.0/me/threads")))
+}
+
+/// `GET /{threads-media-id}/replies`: the direct replies to a post of the profile, newest first
+/// unless `reverse` is false.
+pub(super) async fn replies(
+    State(fake): State<Arc<Fake>>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    mut fields: Fields,
+) -> Result<Json<Value>, GraphError> {
+    fake.accept(&headers, &mut fields, "replies", READ_REPLIES)?;
+    let (page, asked) = (Page::asked(&mut fields)?, fields.text("fields"));
+    let is_reverse = fields.flag("reverse")?.unwrap_or(true);
+    fields.end()?;
+    let (memory, now) = (fake.memory(), fake.clock.now());
+    if !memory.posts.iter().any(|it| it.id == id && !it.content.is_by_visitor) {
+        return Err(GraphError::object_not_found(&id));
+    }
+    let is_listed = |it: &&Post| it.content.reply_to.as_ref() == Some(&id) && it.at + memory.listed_after <= now;
+    let mut listed: Vec<_> = memory.posts.iter().filter(is_listed).collect();
+    if is_reverse {
+        listed.reverse();
+    }
+    let entries: Result<Vec<_>, _> =
+        listed.into_iter().map(|it| MEDIA.select(&post_json(it), asked.as_deref())).collect();
+    Ok(Json(page.respond(entries?, &format!("https://graph.threads.net/v1.0/{id}/replies"))))
 }
 
 /// `GET /{threads-user-id}/threads_publishing_limit`
@@ -158,6 +192,9 @@ fn post_json(Post { id, content, at }: &Post) -> Value {
         "timestamp": time(*at),
         "shortcode": shortcode,
         "is_quote_post": false,
+        "is_reply": content.reply_to.is_some(),
+        "is_reply_owned_by_me": content.reply_to.as_ref().map(|_| !content.is_by_visitor),
+        "replied_to": content.reply_to.as_ref().map(|it| json!({ "id": it })),
         "topic_tag": content.said["topic_tag"],
         "link_attachment_url": content.said["link_attachment"],
         "poll_attachment": content.said["poll_attachment"],
@@ -173,6 +210,7 @@ impl Memory {
     }
 
     fn count_published_today(&self, now: DateTime<Utc>) -> usize {
-        self.posts.iter().filter(|it| now - TimeDelta::days(1) < it.at).count()
+        let is_counted = |it: &&Post| it.content.reply_to.is_none() && now - TimeDelta::days(1) < it.at;
+        self.posts.iter().filter(is_counted).count()
     }
 }

@@ -3,7 +3,7 @@
 
 mod connecting;
 mod deauthorization;
-mod follow_ups;
+mod first_comment;
 mod intermediaries;
 mod lost_answers;
 mod posts;

@@ -123,25 +123,29 @@ async fn a_story_whose_answer_was_lost_is_found_among_stories() {
 }
 
 #[tokio::test]
-async fn a_first_comment_follows_once_the_post_is_public() {
+async fn comment_is_published_once_the_post_is_available() {
     let (harness, account) = harness().await;
     let mut post = harness.post(&account, "hello", vec![sample(MimeType::Jpeg, 1)]);
-    post.options = options(&[("first_comment", text("#boats"))]);
     let published = harness.deliver(&mut post).await.unwrap().published;
-    let add = async || harness.follow_up(&post, "first_comment", &published).await;
+    let comment = harness.comment(&account, &published, "#boats");
 
     harness.fake.refuses("comments", GraphError::object_not_found("17"));
-    let refused = add().await.unwrap_err();
-    assert!(matches!(refused, AttemptError::Refused { .. } | AttemptError::RetryLater { .. }), "{refused:?}");
+    let refused = harness.publish(&comment).await.unwrap_err();
+    assert!(matches!(refused, AttemptError::RetryLater { .. }), "{refused:?}");
     harness.fake.refuses("comments", GraphError::permission("instagram_business_manage_comments"));
-    let refused = add().await.unwrap_err();
+    let refused = harness.publish(&comment).await.unwrap_err();
     let actual = "Instagram does not permit comments: connect the account again";
     assert!(matches!(&refused, AttemptError::Refused { reason } if reason.starts_with(actual)), "{refused:?}");
     harness.fake.refuses("comments", GraphError::unknown());
-    let unknown = add().await.unwrap_err();
+    let unknown = harness.publish(&comment).await.unwrap_err();
     assert!(matches!(unknown, AttemptError::Unknown { .. }), "{unknown:?}");
+    harness.fake.refuses("comments", GraphError::permission("instagram_business_manage_comments"));
+    let looked_up = harness.resolve(&comment, harness.clock.now()).await;
+    assert!(matches!(looked_up, Resolution::Undeterminable { .. }), "{looked_up:?}");
+    harness.fake.add_comment_of_visitor("#boats");
+    assert_eq!(harness.resolve(&comment, harness.clock.now()).await, Resolution::NotFound);
 
-    add().await.unwrap();
+    harness.publish(&comment).await.unwrap();
 
-    assert_eq!(harness.fake.latest()["comments"], serde_json::json!(["#boats"]));
+    assert_eq!(harness.fake.latest()["comments"], serde_json::json!(["#boats", "#boats"]));
 }

@@ -1,9 +1,7 @@
 //! The first comment, once a post is public.
 
-use domain::delivery::AttemptError;
-use domain::options::{OptionValue, Options};
+use domain::delivery::{AttemptError, Resolution};
 use fakes::linkedin::{Advertising, Community, LinkedIn, PAGE_URN, Products, SelfServe};
-use platforms::Followed;
 use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::fake_platform::FakePlatform;
 use serde_json::json;
@@ -12,37 +10,37 @@ use super::harness_with;
 
 const COMMENT: &str = "More (and #more) at https://example.com/a_b";
 
-fn with_comment() -> Options {
-    [("first_comment".to_owned(), OptionValue::Text(COMMENT.to_owned()))].into_iter().collect()
-}
-
 #[tokio::test]
 async fn a_comment_stands_under_the_post_as_it_was_written() {
     let (harness, account): (AdapterHarness<LinkedIn<Community>>, _) = harness_with().await;
     let mut post = harness.post(&account, "the lamp is lit", Vec::new());
-    post.options = with_comment();
     let published = harness.deliver(&mut post).await.unwrap().published;
+    let mut comment = harness.comment(&account, &published, COMMENT);
 
-    let followed = harness.follow_up(&post, "first_comment", &published).await;
+    harness.deliver(&mut comment).await.unwrap();
 
-    assert_eq!(followed, Ok(Followed::Done));
-    assert_eq!(harness.fake.comments(), [(published.platform_post_id, PAGE_URN.to_owned(), COMMENT.to_owned())]);
+    let expected = [(published.platform_post_id, PAGE_URN.to_owned(), COMMENT.to_owned())];
+    assert_eq!(LinkedIn::comments(&harness.fake), expected);
 }
 
 #[tokio::test]
 async fn a_comment_that_fails_ends_no_grant_and_is_not_made_twice() {
     let (harness, account) = harness_with::<Community>().await;
     let mut post = harness.post(&account, "the lamp is lit", Vec::new());
-    post.options = with_comment();
     let published = harness.deliver(&mut post).await.unwrap().published;
+    let comment = harness.comment(&account, &published, COMMENT);
     for (status, outcome) in
         [(403, "Refused"), (404, "RetryLater"), (429, "RetryLater"), (400, "Refused"), (503, "Unknown")]
     {
         harness.fake.refuses("/rest/socialActions", status, json!({ "status": status, "message": "no" }));
-        let error = harness.follow_up(&post, "first_comment", &published).await.unwrap_err();
+        let error = harness.publish(&comment).await.unwrap_err();
         assert!(format!("{error:?}").starts_with(outcome), "{status}: {error:?}");
     }
-    assert!(harness.fake.comments().is_empty());
+    assert!(LinkedIn::comments(&harness.fake).is_empty());
+
+    harness.fake.refuses("/rest/socialActions", 403, json!({ "status": 403, "message": "no" }));
+    let looked_up = harness.resolve(&comment, harness.clock.now()).await;
+    assert!(matches!(looked_up, Resolution::Undeterminable { .. }), "{looked_up:?}");
 }
 
 /// Only the product "Community Management API" includes the scopes for comments.
@@ -55,11 +53,13 @@ async fn app_without_comment_permission_gets_an_error() {
 async fn may_not_comment<P: Products>() {
     let (harness, account) = harness_with::<P>().await;
     let mut post = harness.post(&account, "the lamp is lit", Vec::new());
-    post.options = with_comment();
     let published = harness.deliver(&mut post).await.unwrap().published;
+    let comment = harness.comment(&account, &published, COMMENT);
 
-    let refused = harness.follow_up(&post, "first_comment", &published).await.unwrap_err();
+    let refused = harness.publish(&comment).await.unwrap_err();
 
     assert!(matches!(refused, AttemptError::Refused { .. }), "{refused:?}");
+    let looked_up = harness.resolve(&comment, harness.clock.now()).await;
+    assert!(matches!(looked_up, Resolution::Undeterminable { .. }), "{looked_up:?}");
     assert_eq!(harness.fake.public_posts().len(), 1);
 }

@@ -193,7 +193,7 @@ async fn a_token_that_does_not_cover_pages_has_to_be_given_anew() {
             harness.clock.skip_to(post.publish_at);
             match harness.prepare(&post).await {
                 Ok(Step::Again { progress, .. }) => post.progress = Some(progress),
-                Ok(Step::Ready { progress }) => {
+                Ok(Step::Ready { progress } | Step::NeedsParent { progress }) => {
                     post.progress = progress;
                     break harness.publish(&post).await.unwrap_err();
                 }

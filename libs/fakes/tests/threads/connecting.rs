@@ -28,7 +28,10 @@ async fn a_profile_is_connected_with_a_token_of_60_days() {
     assert_eq!(profile.display_name.as_deref(), Some("Ada Keeper"));
     assert_eq!(profile.profile_url, Some(format!("https://www.threads.com/@{USERNAME}")));
     assert!(profile.avatar.as_deref().is_some_and(|it| it.starts_with("https://")));
-    assert_eq!(account.scopes, ["threads_basic", "threads_content_publish"]);
+    assert_eq!(
+        account.scopes.join(","),
+        "threads_basic,threads_content_publish,threads_manage_replies,threads_read_replies"
+    );
     let ends_at = account.credentials.expires_at.unwrap();
     assert_eq!(Some(ends_at.timestamp()), harness.fake.ends_at());
     assert_eq!((ends_at - harness.clock.now()).num_days(), 59, "some seconds less than 60 days");

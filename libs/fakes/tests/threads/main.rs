@@ -9,6 +9,7 @@ mod publishing;
 mod quota;
 mod rules;
 mod strictness;
+mod threads;
 
 use fakes::threads::Threads;
 use http::Method;

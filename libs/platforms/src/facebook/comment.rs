@@ -1,41 +1,55 @@
-//! The first comment under a post.
+//! The first comment on a post.
 
-use std::time::Duration;
-
-use chrono::TimeDelta;
-use domain::delivery::AttemptError;
-use serde::de::IgnoredAny;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::{AttemptError, Published, Resolution};
 
 use super::Facebook;
-use super::kind::Form;
 use super::status::Status;
 use crate::caller::Caller;
-use crate::kit::Effect;
-use crate::platform::{FollowUp, Followed};
+use crate::meta::comments;
+use crate::platform::Step;
 use crate::publish_request::PublishRequest;
 
-const COMMENT: Duration = Duration::from_secs(28);
+/// The handle of a video, which takes a while to appear.
+pub(super) const VIDEO: &str = "video";
 
-/// A video takes a while to appear: the pause between two looks, and the most looks.
+/// The pause between two reads of the video's status, and the most reads.
 const PAUSE: TimeDelta = TimeDelta::seconds(30);
 const MOST_LOOKS: u32 = 60;
 
-/// Adds the comment, once the post can be seen.
-pub(super) async fn step(
-    facebook: &Facebook,
-    request: &PublishRequest<'_>,
-    follow_up: &FollowUp<'_>,
-    text: &str,
-) -> Result<Followed, AttemptError> {
-    let (caller, post) = (Caller::for_request(request), &follow_up.published.platform_post_id);
-    let looks: u32 = follow_up.progress.and_then(|follow_up| follow_up.parse().ok()).unwrap_or_default();
-    if Form::from_request(request)?.video().is_some() && looks < MOST_LOOKS {
-        let status = Status::fetch(facebook, caller, post).await?;
+/// The newest comments first, without replies to comments.
+const LIST: &[(&str, &str)] = &[
+    ("fields", "id,message,created_time,from"),
+    ("filter", "toplevel"),
+    ("order", "reverse_chronological"),
+    ("limit", "50"),
+];
+
+/// Waits until a video can be seen.
+pub(super) async fn prepare(facebook: &Facebook, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
+    let Some(post) = request.commented_post() else { return Ok(Step::NeedsParent { progress: None }) };
+    let looks: u32 = request.progress.and_then(|it| it.parse().ok()).unwrap_or_default();
+    if post.handle.as_deref() == Some(VIDEO) && looks < MOST_LOOKS {
+        let status = Status::fetch(facebook, Caller::for_request(request), &post.platform_post_id).await?;
         if !status.body.is_public() && status.body.failed().is_none() {
-            return Ok(Followed::Again { progress: (looks + 1).to_string(), at: request.now + PAUSE });
+            return Ok(Step::Again { progress: (looks + 1).to_string(), at: request.now + PAUSE });
         }
     }
-    let path = format!("/{post}/comments");
-    facebook.graph.post::<IgnoredAny>(Effect::Public, caller, &path, &[("message", text)], COMMENT).await?;
-    Ok(Followed::Done)
+    Ok(Step::Ready { progress: None })
+}
+
+pub(super) async fn publish(
+    facebook: &Facebook,
+    request: &PublishRequest<'_>,
+    post: &Published,
+) -> Result<Published, AttemptError> {
+    comments::publish(&facebook.graph, request, post).await
+}
+
+pub(super) async fn resolve(
+    facebook: &Facebook,
+    request: &PublishRequest<'_>,
+    (post, since): (&Published, DateTime<Utc>),
+) -> Resolution {
+    comments::resolve(&facebook.graph, request, (post, since), LIST).await
 }

@@ -2,9 +2,10 @@
 
 use domain::delivery::AttemptError;
 use domain::media::{Attachment, FileType, MimeType, PictureBounds, Ratio};
+use domain::post::FIRST_COMMENT;
 use domain::rules::{Counting, FileRule, OptionCondition, PostRule, Rule, Rules};
 
-use super::{FIRST_COMMENT, KIND, LINK, TITLE, VIDEO_TITLE};
+use super::{KIND, LINK, TITLE, VIDEO_TITLE};
 use crate::publish_request::PublishRequest;
 
 /// Bounds of pictures that Facebook does not accept unchanged: "files can not exceed 4 MB" on most

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Facebook;
+use super::comment;
 use super::kind::Form;
 use super::preparation::Progress;
 use super::status::Status;
@@ -199,7 +200,7 @@ pub(super) fn published(request: &PublishRequest<'_>, form: Form<'_>, video: &Vi
         Form::Video(_) => Some(format!("{SITE}/{page}/videos/{id}")),
         _ => None,
     };
-    Published::new(id.clone(), at).with_url(url)
+    Published::new(id.clone(), at).with_url(url).with_handle(comment::VIDEO)
 }
 
 /// The URL of a post, from its id.

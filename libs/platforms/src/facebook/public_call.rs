@@ -65,7 +65,10 @@ async fn post(
     request: &PublishRequest<'_>,
     progress: &Progress,
 ) -> Result<Published, AttemptError> {
-    let mut fields = vec![("message".to_owned(), request.text.to_owned())];
+    let mut fields = Vec::new();
+    if !request.text.is_empty() {
+        fields.push(("message".to_owned(), request.text.to_owned()));
+    }
     if let Some(link) = request.options.text(LINK).filter(|_| request.media.is_empty()) {
         fields.push(("link".to_owned(), link.to_owned()));
     }
@@ -162,7 +165,7 @@ async fn publish_video(
         fields.push(("video_state", "PUBLISHED"));
     }
     if !matches!(form, Form::VideoStory(_)) {
-        fields.push(("description", request.text));
+        fields.extend(Some(request.text).filter(|it| !it.is_empty()).map(|it| ("description", it)));
         fields.extend(request.options.text(VIDEO_TITLE).map(|it| ("title", it)));
     }
     match graph.post::<IgnoredAny>(Effect::Public, Caller::for_request(request), &path, &fields, PUBLISH).await {

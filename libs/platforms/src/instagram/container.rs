@@ -93,7 +93,10 @@ fn alt_text_field(file: &Attachment) -> Option<(&'static str, String)> {
 }
 
 fn post_fields(request: &PublishRequest<'_>) -> Fields {
-    let mut fields = vec![("caption", request.text.to_owned())];
+    let mut fields = Vec::new();
+    if !request.text.is_empty() {
+        fields.push(("caption", request.text.to_owned()));
+    }
     let collaborators = request.options.list(COLLABORATORS);
     if !collaborators.is_empty() {
         fields.push(("collaborators", Value::from(collaborators.to_vec()).to_string()));

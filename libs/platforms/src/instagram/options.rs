@@ -2,6 +2,7 @@
 
 use domain::media::{MAX_FETCHED_PICTURE_BYTES, MimeType, Ratio, VideoCodec};
 use domain::options::{OptionKind, OptionSpec, TextForm};
+use domain::post::FIRST_COMMENT;
 use domain::rules::{Counting, FileRule, OptionCondition, PostRule, Rule, Rules};
 
 use super::TITLE;
@@ -24,8 +25,6 @@ pub(super) const LOCATION: &str = "location";
 pub(super) const SHARE_TO_FEED: &str = "share_to_feed";
 
 pub(super) const COVER: &str = "cover_ms";
-
-pub(super) const FIRST_COMMENT: &str = "first_comment";
 
 /// The aspect ratios that the feed permits.
 pub(super) const NARROWEST: Ratio = Ratio::hundredths(80);
@@ -65,7 +64,7 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         FIRST_COMMENT,
         OptionKind::Text { max: 2_200 },
-        "A comment that the account adds to the post after it is published. If it fails, the post stays published.",
+        "A comment that the account adds below the post. If it fails, the post stays published.",
     ),
     OptionSpec::new(
         FIT,

@@ -65,6 +65,12 @@ impl From<LegacyMember> for Member {
     }
 }
 
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CreatedComment {
+    comment_urn: String,
+}
+
 /// The response to an action.
 #[derive(Deserialize)]
 pub(super) struct Action<T> {
@@ -113,17 +119,17 @@ impl Api {
         created(&response.headers).ok_or_else(|| self.client.unreadable(Effect::Public))
     }
 
-    /// Adds a comment of this account to this post. Its text is not little text.
+    /// Adds a comment of this account to this post; returns its URN. Its text is not little text.
     pub(super) async fn comment(
         &self,
         auth: Auth<'_>,
         (actor, post): (&str, &str),
         text: &str,
-    ) -> Result<(), CallError> {
+    ) -> Result<String, CallError> {
         let body = json!({ "actor": actor, "object": post, "message": { "text": text } });
-        let call = self.rest(auth, Method::POST, &format!("socialActions/{}/comments", encoded(post)));
-        let commented = call.effect(Effect::Public).json(&body).timeout(PUBLISH).expect_success().await;
-        commented.map_err(errors::for_follow_up)
+        let call = self.rest(auth, Method::POST, &comments(post)).effect(Effect::Public).json(&body).timeout(PUBLISH);
+        let created: CreatedComment = call.read().await.map_err(errors::for_comment)?;
+        Some(created.comment_urn).filter(|it| is_urn(it)).ok_or_else(|| self.client.unreadable(Effect::Public))
     }
 
     /// Uploads a picture for posts of this owner; returns its URN.
@@ -184,6 +190,11 @@ impl Api {
     pub(super) fn unreadable(&self, effect: Effect) -> CallError {
         self.client.unreadable(effect)
     }
+}
+
+/// The path of the comments on a post.
+pub(super) fn comments(post: &str) -> String {
+    format!("socialActions/{}/comments", encoded(post))
 }
 
 /// The URN of the created post.

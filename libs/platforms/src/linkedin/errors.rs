@@ -160,8 +160,8 @@ pub(super) fn for_video(mut error: CallError) -> CallError {
     error
 }
 
-/// For a follow-up: a post that is not found is not replicated everywhere yet.
-pub(super) fn for_follow_up(mut error: CallError) -> CallError {
+/// For a comment: a post that is not found is not replicated everywhere yet.
+pub(super) fn for_comment(mut error: CallError) -> CallError {
     if error.is_status(StatusCode::NOT_FOUND) {
         error.kind = ErrorKind::Unavailable;
     }

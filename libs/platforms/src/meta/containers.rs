@@ -51,6 +51,12 @@ pub(crate) trait Containers: Send + Sync {
         self.calls().media
     }
 
+    /// Whether the container of a reply names the post before it. Then it is created once that is
+    /// public, and the reply is in the list of that post.
+    fn has_replies(&self) -> bool {
+        false
+    }
+
     /// The text of the post, as the list shows it.
     fn caption<'a>(&self, request: &PublishRequest<'a>) -> &'a str {
         request.text

@@ -23,8 +23,8 @@ use crate::connect_flow::{
     AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, ConnectError, FieldValues, RefreshError,
 };
 use crate::dependency_error::DependencyError;
-use crate::platform::{Connect, FollowUp, Followed, Platform, Publish, Step};
-use crate::publish_request::{FittedPicture, MediaBytes, MediaReadError, MediaReader};
+use crate::platform::{Connect, Platform, Publish, Step};
+use crate::publish_request::{FittedPicture, MediaBytes, MediaReadError, MediaReader, ReplyTo};
 
 /// Files of a given size.
 struct Files;
@@ -236,20 +236,45 @@ async fn a_post_without_files_needs_no_preparation() {
 }
 
 #[tokio::test]
-async fn first_comment_follows_the_post_separately() {
+async fn reply_names_the_segment_before_it() {
+    let fake = FakeSandbox::default();
+    let adapter = fake.adapter().await;
+    let target = Target::new();
+    let (root, parent) = (Published::new("p1", noon()), Published::new("p2", noon()));
+    let reply_to = Some(ReplyTo { root: &root, parent: &parent });
+    let reply = PublishRequest { segment: SegmentKind::Reply, reply_to, ..target.job() };
+    fake.respond_with(201, json!({"id": "p3", "url": "http://x/p3"}));
+
+    adapter.publish(&reply).await.unwrap();
+
+    let expected = json!({"text": "Hello", "media_ids": [], "reference": "post-1", "in_reply_to": "p2"});
+    assert_eq!(fake.requests(), [expected]);
+}
+
+#[tokio::test]
+async fn comment_is_on_the_first_segment_and_looked_up_there() {
     let fake = FakeSandbox::default();
     let adapter = fake.adapter().await;
     let mut target = Target::new();
-    assert_eq!(adapter.follow_ups(&target.job()), Vec::<&str>::new());
     let text = |it: &str| OptionValue::Text(it.to_owned());
     let options = [("first_comment", text("More")), ("visibility", text("unlisted"))];
     target.options = options.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     fake.respond_with(201, json!({"id": "p 1/2", "url": "http://x/p1"}));
+    let root = adapter.publish(&target.job()).await.unwrap();
+    let parent = Published::new("p2", noon());
+    let reply_to = Some(ReplyTo { root: &root, parent: &parent });
+    let comment = || PublishRequest {
+        segment: SegmentKind::Comment,
+        reply_to,
+        text: "More",
+        options: Options::NONE,
+        ..target.job()
+    };
+    fake.respond_with(201, json!({"id": "c1"}));
 
-    let published = adapter.publish(&target.job()).await.unwrap();
-    assert_eq!(adapter.follow_ups(&target.job()), ["first_comment"]);
-    let follow_up = FollowUp { name: "first_comment", published: &published, progress: None };
-    assert_eq!(adapter.follow_up(&target.job(), &follow_up).await, Ok(Followed::Done));
+    let published = adapter.publish(&comment()).await.unwrap();
+
+    assert_eq!(published, Published::new("c1", noon()));
     assert_eq!(
         fake.requests(),
         [
@@ -258,14 +283,16 @@ async fn first_comment_follows_the_post_separately() {
         ]
     );
 
+    fake.respond_to_look_up(200, json!([{"id": "c1", "posted_at": "2026-11-21T12:00:00Z"}]));
+    assert_eq!(adapter.look_up(&comment(), noon()).await, Resolution::Found(published));
+    fake.respond_to_look_up(200, json!([]));
+    assert_eq!(adapter.look_up(&comment(), noon()).await, Resolution::NotPublished);
     fake.respond_with(429, json!({"error": "any", "message": "slow down"}));
-    let limited = adapter.follow_up(&target.job(), &follow_up).await;
+    let limited = adapter.publish(&comment()).await;
     assert!(matches!(limited, Err(AttemptError::RetryLater { retry_at: Some(_), .. })), "{limited:?}");
     fake.cut_responses();
-    let cut = adapter.follow_up(&target.job(), &follow_up).await;
+    let cut = adapter.publish(&comment()).await;
     assert!(matches!(cut, Err(AttemptError::Unknown { .. })), "{cut:?}");
-    let removed_follow_up = FollowUp { name: "of an earlier version", ..follow_up };
-    assert_eq!(adapter.follow_up(&target.job(), &removed_follow_up).await, Ok(Followed::Done));
 }
 
 #[tokio::test]

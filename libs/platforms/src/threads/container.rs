@@ -41,7 +41,8 @@ pub(super) fn fields(request: &PublishRequest<'_>, form: Form<'_>) -> Vec<(&'sta
 fn post_fields(request: &PublishRequest<'_>) -> Vec<(&'static str, String)> {
     let option = |name: &str| request.options.text(name).map(|it| it.trim().to_owned());
     let fields = [
-        ("text", Some(request.text.to_owned())),
+        ("text", Some(request.text.to_owned()).filter(|it| !it.is_empty())),
+        ("reply_to_id", request.reply_to.map(|it| it.parent.platform_post_id.clone())),
         ("reply_control", option(REPLY_SETTINGS)),
         ("topic_tag", option(TOPIC_TAG).map(|it| topic(&it).to_owned())),
     ];

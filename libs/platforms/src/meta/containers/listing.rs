@@ -15,6 +15,11 @@ const PAGES: usize = 4;
 
 const PAGE: &str = "100";
 
+/// The replies to a post on Threads, the newest first by default.
+pub(super) const REPLIES: &str = "replies";
+
+const REPLY_FIELDS: &str = "id,text,timestamp,permalink,is_reply_owned_by_me";
+
 /// A post in its account's list.
 #[derive(Deserialize)]
 struct Entry {
@@ -25,6 +30,8 @@ struct Entry {
     text: Option<String>,
     timestamp: Option<String>,
     permalink: Option<String>,
+    /// In the replies to a post on Threads, which are of other profiles, too.
+    is_reply_owned_by_me: Option<bool>,
 }
 
 pub(super) struct Post {
@@ -42,17 +49,19 @@ pub(super) struct Posts {
     pub(super) is_all: bool,
 }
 
-/// The posts that the account has published since then. `edge` is the list's name.
+/// The posts of a list since then: `node` is the account, or the post whose replies are listed;
+/// `edge` is the list's name.
 pub(super) async fn since(
     platform: &impl Containers,
     request: &PublishRequest<'_>,
-    edge: &str,
+    (node, edge): (&str, &str),
     since: DateTime<Utc>,
 ) -> Result<Posts, CallError> {
-    let path = format!("/{}/{edge}", request.profile.account_id);
+    let path = format!("/{node}/{edge}");
+    let listed = if edge == REPLIES { REPLY_FIELDS } else { platform.calls().listed };
     let (mut posts, mut after) = (Vec::new(), None::<String>);
     for _ in 0..PAGES {
-        let query = [("fields", platform.calls().listed), ("limit", PAGE)];
+        let query = [("fields", listed), ("limit", PAGE)];
         let page =
             List::<Entry>::page(platform.graph(), Caller::for_request(request), &path, &query, after.as_deref()).await;
         let page = match page {
@@ -61,7 +70,8 @@ pub(super) async fn since(
         };
         after = page.next();
         let is_older = |it: &Post| it.at.is_some_and(|it| it < since);
-        let entries: Vec<_> = page.data.into_iter().map(Post::from).collect();
+        let entries: Vec<_> =
+            page.data.into_iter().filter(|it| it.is_reply_owned_by_me != Some(false)).map(Post::from).collect();
         let has_older = entries.iter().any(is_older);
         posts.extend(entries.into_iter().filter(|it| !is_older(it)));
         if has_older || after.is_none() {
@@ -73,7 +83,7 @@ pub(super) async fn since(
 
 impl From<Entry> for Post {
     fn from(entry: Entry) -> Self {
-        let Entry { id, caption, text, timestamp, permalink } = entry;
+        let Entry { id, caption, text, timestamp, permalink, is_reply_owned_by_me: _ } = entry;
         let at = timestamp.as_deref().and_then(time::read);
         Self { id: id.into(), text: caption.or(text).unwrap_or_default(), at, url: permalink }
     }

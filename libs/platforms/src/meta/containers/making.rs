@@ -5,6 +5,7 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::AttemptError;
 use domain::media::{Attachment, FileType};
+use domain::post::SegmentKind;
 use serde::Deserialize;
 use url::Url;
 
@@ -54,6 +55,8 @@ enum PreparationStep {
     At(DateTime<Utc>),
     /// Only the publish call.
     Nothing,
+    /// The container of the reply, once the post before it is public.
+    Parent,
 }
 
 /// The result of creating a container, or of reading its status.
@@ -91,6 +94,7 @@ async fn step(platform: &impl Containers, request: &PublishRequest<'_>) -> Resul
     Ok(match next {
         PreparationStep::At(at) => Step::Again { progress, at },
         PreparationStep::Nothing => Step::Ready { progress: Some(progress) },
+        PreparationStep::Parent => Step::NeedsParent { progress: Some(progress) },
     })
 }
 
@@ -105,7 +109,10 @@ async fn next(
         return Err(AttemptError::RetryLater { retry_at: Some(until), reason });
     }
     if !progress.may_publish {
-        quota::check(platform, request).await?;
+        // Replies have a quota of their own, which is larger than a day of threads.
+        if request.segment == SegmentKind::Post {
+            quota::check(platform, request).await?;
+        }
         progress.may_publish = true;
         return Ok(PreparationStep::At(request.now));
     }
@@ -169,6 +176,9 @@ async fn whole(
     progress: &mut Progress,
     form: Form<'_>,
 ) -> Result<PreparationStep, AttemptError> {
+    if platform.has_replies() && request.segment == SegmentKind::Reply && request.reply_to.is_none() {
+        return Ok(PreparationStep::Parent);
+    }
     match create_container(platform, request, form).await? {
         ContainerStep::To((container, next_step_at)) => {
             progress.whole = Some(container);

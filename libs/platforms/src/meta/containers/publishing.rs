@@ -149,7 +149,12 @@ impl<'a, C: Containers> Publication<'a, C> {
             Err(error) if error.is_expired_object() => false,
             Err(error) => return error.resolution(),
         };
-        let posts = match listing::since(self.load, self.job, self.load.list(self.job), since - CLOCKS).await {
+        // Two threads may have equal texts, so a reply is looked up below its parent.
+        let list = match self.job.reply_to.filter(|_| self.load.has_replies()) {
+            Some(reply_to) => (reply_to.parent.platform_post_id.as_str(), listing::REPLIES),
+            None => (self.job.profile.account_id.as_str(), self.load.list(self.job)),
+        };
+        let posts = match listing::since(self.load, self.job, list, since - CLOCKS).await {
             Ok(posts) => posts,
             Err(error) => return error.resolution(),
         };

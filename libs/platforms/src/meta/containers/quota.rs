@@ -77,7 +77,9 @@ async fn exhausted_quota(
         return Ok(None);
     }
     let window = config.quota_duration.map_or(DAY, |it| TimeDelta::seconds(it.into()));
-    let listing = listing::since(platform, request, platform.calls().media, request.now - window).await?;
+    let listing =
+        listing::since(platform, request, (&request.profile.account_id, platform.calls().media), request.now - window)
+            .await?;
     let oldest = listing.posts.iter().filter_map(|it| it.at).min();
     let frees_at = oldest.map_or(request.now, |it| it + window).max(request.now + SHORTEST);
     Ok(Some(ExhaustedQuota { total: config.quota_total, used, frees_at }))

@@ -68,7 +68,7 @@ impl FakeSandbox {
             .route("/sandbox/api/me", get(me))
             .route("/sandbox/api/media", post(upload))
             .route("/sandbox/api/posts", post(new_post).get(posts))
-            .route("/sandbox/api/posts/{id}/comments", post(new_comment))
+            .route("/sandbox/api/posts/{id}/comments", post(new_comment).get(comments))
             .with_state(self.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -115,6 +115,15 @@ async fn new_comment(
 ) -> Response {
     body["post"] = post.into();
     fake.next_answer(body)
+}
+
+async fn comments(
+    State(fake): State<FakeSandbox>,
+    Path(post): Path<String>,
+    query: Query<BTreeMap<String, String>>,
+) -> Response {
+    assert_eq!(post, "p 1/2");
+    posts(State(fake), query).await
 }
 
 async fn posts(State(fake): State<FakeSandbox>, Query(query): Query<BTreeMap<String, String>>) -> Response {
