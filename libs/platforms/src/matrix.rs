@@ -45,7 +45,7 @@ use domain::connection::AccountInfo;
 use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use domain::options::{OptionKind, OptionSpec};
-use domain::rules::{Counting, Rule, Rules};
+use domain::rules::{Counting, FileRule, Rule, Rules};
 use serde::Deserialize;
 
 use self::api::{Api, Device};
@@ -141,9 +141,12 @@ fn rules(upload_limit: u64) -> Rules {
         [
             Rule::max_text_bytes(content::MAX_TEXT_BYTES),
             Rule::max_media(MAX_FILES),
+            Rule::DocumentAlone,
             Rule::mime_types(MimeType::ALL),
             Rule::max_image_bytes(max_bytes),
             Rule::max_video_bytes(max_bytes),
+            Rule::max_document_bytes(max_bytes),
+            Rule::OfFiles(FileRule::ReadableDocuments),
             // This service's own limit: in any script less than a message may have.
             Rule::max_alt_text(10_000, Counting::code_points()),
         ],
