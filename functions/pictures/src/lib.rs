@@ -118,11 +118,7 @@ fn attempts_key(result: DerivedPath, receipt: &MessageReceipt) -> String {
     format!("{result}.{}", receipt.message)
 }
 
-async fn inspect(
-    bucket: &Bucket,
-    request: &DocumentRequest,
-    receipt: &MessageReceipt,
-) -> Result<(), PicturesError> {
+async fn inspect(bucket: &Bucket, request: &DocumentRequest, receipt: &MessageReceipt) -> Result<(), PicturesError> {
     // A missing result is an error, as in `fit`.
     if let Ok(Some(_)) = bucket.document_facts(request).await {
         return Ok(());

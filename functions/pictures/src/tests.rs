@@ -120,7 +120,8 @@ async fn inspect_file(store: &TestBucket, content: &'static [u8], received: u32)
     store.bucket.document_facts(&request).await.unwrap()
 }
 
-const DOCUMENT: &[u8] = b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]>>endobj\n\
+const DOCUMENT: &[u8] =
+    b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]>>endobj\n\
     3 0 obj<</Type/Page>>endobj\nxref\n1 3\n0000000009 00000 n \n0000000051 00000 n \n0000000093 00000 n \n\
     trailer<</Root 1 0 R>>\nstartxref\n121\n%%EOF";
 

@@ -214,7 +214,8 @@ impl CredentialService {
         connections: impl IntoIterator<Item = &Connection>,
         reason: LostGrant,
     ) -> Result<(), ConnectingError> {
-        let unmarked = connections.into_iter().filter(|it| !it.needs_reconnection && it.generation <= lost.state.generation);
+        let unmarked =
+            connections.into_iter().filter(|it| !it.needs_reconnection && it.generation <= lost.state.generation);
         // As they will be after they are marked.
         let marked = unmarked.map(|it| Connection { generation: lost.state.generation, ..it.clone() });
         let marked: Vec<Connection> = marked.collect();

@@ -19,9 +19,7 @@ mod webp;
 
 pub use alt_text::{AltText, InvalidAltText};
 pub use attachment::Attachment;
-pub use derived::{
-    Borders, DerivedPath, DocumentRequest, FileRequest, PictureBounds, PictureRequest, PictureTypes,
-};
+pub use derived::{Borders, DerivedPath, DocumentRequest, FileRequest, PictureBounds, PictureRequest, PictureTypes};
 pub use facts::{DocumentFacts, Facts, Pixels, VideoCodec};
 pub use file_address::{FileAddress, FileKey, PublicFile, ShortFileSecret};
 pub use filename::{Filename, InvalidFilename};

@@ -100,7 +100,8 @@ async fn encrypted_and_damaged_documents_are_refused_when_scheduled(deployment: 
     let encrypted = document(1, "/Encrypt<</Filter/Standard/V 4/R 4>>");
     let whole = document(20, "");
     let truncated = whole[..whole.len() / 2].to_vec();
-    for (bytes, expected) in [(encrypted, "file 1 is encrypted; save it"), (truncated, "file 1 is damaged; export it")] {
+    for (bytes, expected) in [(encrypted, "file 1 is encrypted; save it"), (truncated, "file 1 is damaged; export it")]
+    {
         let path = user.upload("application/pdf", &bytes).await?;
 
         let message = refused(&user, &connection, &[&path]).await?;

@@ -25,10 +25,7 @@ pub(super) enum Location {
     /// At this offset of the file.
     At(usize),
     /// In an object stream, at this position.
-    In {
-        stream: u32,
-        index: usize,
-    },
+    In { stream: u32, index: usize },
     /// The object was deleted.
     Free,
 }

@@ -71,9 +71,8 @@ impl File {
             rows.extend(row.iter().zip(above).map(|(byte, above): (&u8, u8)| byte.wrapping_sub(above)));
             above = row;
         }
-        let dictionary = format!(
-            "/Type/XRef/Size 9999/Root 1 0 R/W[1 4 1]/Index[{index}]/DecodeParms<</Predictor 12/Columns 6>>"
-        );
+        let dictionary =
+            format!("/Type/XRef/Size 9999/Root 1 0 R/W[1 4 1]/Index[{index}]/DecodeParms<</Predictor 12/Columns 6>>");
         let mut bytes = self.stream(own, &dictionary, &rows).bytes;
         bytes.extend_from_slice(format!("startxref\n{at}\n%%EOF\n").as_bytes());
         bytes
@@ -168,7 +167,8 @@ fn cross_reference_and_object_streams_are_read() {
 #[test]
 fn changed_document_has_its_newest_pages() {
     let mut bytes = document(2, "2").with_table("");
-    let first = String::from_utf8_lossy(&bytes).rsplit("startxref\n").next().unwrap().lines().next().unwrap().to_owned();
+    let first =
+        String::from_utf8_lossy(&bytes).rsplit("startxref\n").next().unwrap().lines().next().unwrap().to_owned();
     let root = bytes.len();
     bytes.extend_from_slice(b"2 0 obj <</Type/Pages/Kids[10 0 R]>> endobj\n");
     let at = bytes.len();
@@ -190,7 +190,8 @@ fn linearized_document_is_read() {
     };
     add("9 0 obj <</Linearized 1/L 999/N 2/O 10>> endobj\n");
     // Offsets have ten digits, so the places of the two that are not known yet stay the same.
-    let first = add("xref\n1 1\n1111111111 00000 n \n10 1\n2222222222 00000 n \ntrailer <</Root 1 0 R/Prev 3333333333>>\n");
+    let first =
+        add("xref\n1 1\n1111111111 00000 n \n10 1\n2222222222 00000 n \ntrailer <</Root 1 0 R/Prev 3333333333>>\n");
     add("startxref\n0\n%%EOF\n");
     let catalog = add("1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj\n");
     let page = add("10 0 obj <</Type/Page>> endobj\n");
@@ -231,7 +232,9 @@ fn damaged_document_is_recognized() {
         ("page in place", root("<</Type/Pages/Kids[<</Type/Page>>]>>")),
         ("cross-references that refer to themselves", {
             let bytes = document(1, "1").with_table("/Prev 0000000000");
-            let at = String::from_utf8_lossy(&bytes).find("xref\n0 1").map(|_| bytes.windows(8).position(|it| it == b"xref\n0 1"));
+            let at = String::from_utf8_lossy(&bytes)
+                .find("xref\n0 1")
+                .map(|_| bytes.windows(8).position(|it| it == b"xref\n0 1"));
             bytes.replace(b"/Prev 0000000000", format!("/Prev {:010}", at.flatten().unwrap()).as_bytes())
         }),
     ] {

@@ -13,10 +13,6 @@ impl<'a> Tokens<'a> {
         Self { bytes, at: at.min(bytes.len()) }
     }
 
-    pub(super) const fn offset(&self) -> usize {
-        self.at
-    }
-
     pub(super) fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at..]
     }

@@ -49,8 +49,7 @@ impl MimeType {
     pub const ALL: [Self; 7] = [Self::Jpeg, Self::Png, Self::Gif, Self::Webp, Self::Mp4, Self::Quicktime, Self::Pdf];
 
     /// [`MimeType::ALL`] without documents, which fewer platforms accept.
-    pub const IMAGES_AND_VIDEOS: [Self; 6] =
-        [Self::Jpeg, Self::Png, Self::Gif, Self::Webp, Self::Mp4, Self::Quicktime];
+    pub const IMAGES_AND_VIDEOS: [Self; 6] = [Self::Jpeg, Self::Png, Self::Gif, Self::Webp, Self::Mp4, Self::Quicktime];
 
     /// The value in the API.
     pub const fn as_str(self) -> &'static str {

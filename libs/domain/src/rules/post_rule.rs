@@ -127,9 +127,9 @@ impl PostRule {
     fn option(&self, given: &Options) -> Option<&str> {
         let (names, is_fault): (_, fn(bool) -> bool) = match self {
             Self::RequiredOptions { options } => (options, |is_given| !is_given),
-            Self::RefusedOptions { options }
-            | Self::VideoOptions { options }
-            | Self::DocumentOptions { options } => (options, |is_given| is_given),
+            Self::RefusedOptions { options } | Self::VideoOptions { options } | Self::DocumentOptions { options } => {
+                (options, |is_given| is_given)
+            }
             _ => return None,
         };
         names.iter().map(String::as_str).find(|it| is_fault(given.get(it).is_some()))

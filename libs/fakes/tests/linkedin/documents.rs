@@ -79,7 +79,11 @@ async fn document_whose_status_is_denied_is_posted() {
 #[tokio::test]
 async fn document_that_linkedin_does_not_know_is_uploaded_again() {
     let (harness, account) = harness().await;
-    harness.fake.refuses("/rest/documents/", 404, json!({ "status": 404, "code": "NOT_FOUND", "message": "Not found" }));
+    harness.fake.refuses(
+        "/rest/documents/",
+        404,
+        json!({ "status": 404, "code": "NOT_FOUND", "message": "Not found" }),
+    );
     let mut post = harness.post(&account, "our plan", vec![sample(MimeType::Pdf, 1)]);
 
     let passage = harness.deliver(&mut post).await.unwrap();
