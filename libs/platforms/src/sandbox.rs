@@ -75,8 +75,12 @@ const SCOPES: &[&str] = &["profile", "publish"];
 const FIRST_COMMENT: &str = "first_comment";
 
 /// Uploads begin one minute before the due second.
-pub(crate) const LEAD: LeadTimes =
-    LeadTimes { images: Some(TimeDelta::seconds(60)), videos: Some(TimeDelta::seconds(60)), ..LeadTimes::NONE };
+pub(crate) const LEAD: LeadTimes = LeadTimes {
+    images: Some(TimeDelta::seconds(60)),
+    videos: Some(TimeDelta::seconds(60)),
+    documents: Some(TimeDelta::seconds(60)),
+    ..LeadTimes::NONE
+};
 
 /// How long a cut-off publish call may still take effect. The network can be configured to be slow
 /// by up to a minute.

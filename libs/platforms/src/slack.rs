@@ -91,8 +91,12 @@ const DIALECT: Dialect = Dialect {
 };
 
 /// Uploads begin before the due second.
-pub(crate) const LEAD: LeadTimes =
-    LeadTimes { images: Some(TimeDelta::seconds(60)), videos: Some(TimeDelta::seconds(180)), ..LeadTimes::NONE };
+pub(crate) const LEAD: LeadTimes = LeadTimes {
+    images: Some(TimeDelta::seconds(60)),
+    videos: Some(TimeDelta::seconds(180)),
+    documents: Some(TimeDelta::seconds(180)),
+    ..LeadTimes::NONE
+};
 
 /// The largest file that can be uploaded within one step. Slack itself accepts 1 GB.
 const MAX_FILE_BYTES: u64 = 100_000_000;
