@@ -129,7 +129,7 @@ impl CrossReferences {
         let stream = Stream::parse(object, budget)?.ok_or(damaged)?;
         let section = Section::new(&stream.dictionary);
         let widths: Vec<usize> = numbers(&stream.dictionary, b"W").ok_or(damaged)?;
-        let [kind, second, third] = widths[..] else { return Err(damaged) };
+        let [first, second, third] = widths[..] else { return Err(damaged) };
         if widths.iter().any(|it| 8 < *it) || second == 0 {
             return Err(damaged);
         }
@@ -138,15 +138,16 @@ impl CrossReferences {
             None => vec![0, number(&stream.dictionary, b"Size").ok_or(damaged)?],
         };
         let decoded = stream.decode(budget)?;
-        let mut entries = decoded.chunks_exact(kind + second + third);
+        let mut entries = decoded.chunks_exact(first + second + third);
         for range in ranges.chunks_exact(2) {
             for number in (0..range[1]).map(|it| range[0].checked_add(it)) {
                 let Some(entry) = entries.next() else { return Ok(section) };
                 budget.entries(1)?;
-                let (first, rest) = entry.split_at(kind);
+                let (kind, rest) = entry.split_at(first);
                 let (second, third) = rest.split_at(second);
                 // Without the first field, all objects have their own offsets.
-                let location = match if first.is_empty() { 1 } else { big_endian(first) } {
+                let kind = if kind.is_empty() { 1 } else { big_endian(kind) };
+                let location = match kind {
                     1 => Location::At(usize::try_from(big_endian(second)).map_err(|_| damaged)?),
                     2 => Location::In {
                         stream: u32::try_from(big_endian(second)).map_err(|_| damaged)?,

@@ -61,13 +61,15 @@ impl Objects<'_> {
         let found = self.read(number, budget, |object| {
             let dictionary = Dict::from_bytes(object)?;
             let name = dictionary.get::<Name<'_>>(b"Type");
-            match name.as_ref().map(AsRef::as_ref) {
-                Some(b"Pages") => {}
-                Some(b"Page") => return Some(Found::Node(Node::Page)),
-                // Required, but some software leaves it out.
-                None if dictionary.contains_key(b"Kids") => {}
-                None => return Some(Found::Node(Node::Page)),
+            let has_children = match name.as_ref().map(AsRef::as_ref) {
+                Some(b"Pages") => true,
+                Some(b"Page") => false,
                 Some(_) => return None,
+                // Required, but some software leaves it out.
+                None => dictionary.contains_key(b"Kids"),
+            };
+            if !has_children {
+                return Some(Found::Node(Node::Page));
             }
             if let Some(at) = dictionary.get_ref(b"Kids") {
                 return Some(Found::ChildrenAt(at.obj_number));

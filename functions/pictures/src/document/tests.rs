@@ -281,7 +281,7 @@ fn deep_page_tree_is_counted_without_recursion() {
 
 #[test]
 fn stream_that_inflates_to_gigabytes_is_damaged() {
-    // The same mebibyte again and again, because compressing gigabytes takes a minute.
+    // Repeats one compressed mebibyte, because compressing gigabytes takes a minute.
     let bomb = {
         let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
         encoder.write_all(&vec![b' '; 1 << 20]).unwrap();
