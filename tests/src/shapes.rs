@@ -199,7 +199,7 @@ fn check_media(item: &Value) -> Result {
     check_keys(item, &["id", "url", "file_type", "mime_type", "alt_text"], "a media item")?;
     check_id(item, "id")?;
     ensure!(text(item, "url")?.starts_with("http"), "the url of {item} is not a link");
-    check_one_of(item, "file_type", &["image", "video"])?;
+    check_one_of(item, "file_type", &["image", "video", "document"])?;
     check_text_or_null(item, "alt_text")?;
     let (kind, mime_type) = (text(item, "file_type")?, text(item, "mime_type")?);
     ensure!(mime_type.starts_with(kind), "{kind} does not fit {mime_type}");

@@ -7,6 +7,7 @@ mod auth;
 mod command_line;
 mod connections;
 pub mod crash;
+mod documents;
 mod everywhere;
 mod faults;
 mod fetching;
@@ -43,6 +44,7 @@ pub fn checks() -> Vec<Check> {
         connections::checks(),
         grants::checks(),
         media::checks(),
+        documents::checks(),
         posts_create::checks(),
         posts_change::checks(),
         alt_texts::checks(),

@@ -79,7 +79,7 @@ async fn damaged_and_missing_files_are_refused() {
 async fn file_that_ended_the_process_three_times_is_not_decoded_again() {
     let (store, request) = (TestBucket::start().await, request("media/7/42.png"));
     upload(&store, &request, png(100, 60)).await;
-    record_attempts(&store.bucket, &request, &first(), MAX_ENDS).await.unwrap();
+    record_attempts(&store.bucket, request.answered_at(), &first(), MAX_ENDS).await.unwrap();
 
     let Some(PictureResult::Refused { reason }) = handle_and_read_result(&store, &request, MAX_ENDS + 1).await else {
         panic!()
@@ -96,10 +96,10 @@ async fn file_that_ended_the_process_three_times_is_not_decoded_again() {
 async fn redelivered_message_is_tried_up_to_the_limit() {
     let (store, request) = (TestBucket::start().await, request("media/7/42.png"));
     upload(&store, &request, png(100, 60)).await;
-    record_attempts(&store.bucket, &request, &first(), MAX_ENDS - 1).await.unwrap();
+    record_attempts(&store.bucket, request.answered_at(), &first(), MAX_ENDS - 1).await.unwrap();
 
     assert!(matches!(handle_and_read_result(&store, &request, MAX_ENDS).await, Some(PictureResult::Picture { .. })));
-    assert_eq!(begun(&store.bucket, &request, &MessageReceipt { received: 2, ..first() }).await, MAX_ENDS);
+    assert_eq!(begun(&store.bucket, request.answered_at(), &MessageReceipt { received: 2, ..first() }).await, MAX_ENDS);
 }
 
 /// As when too many functions run, and the queue has to keep the message.
@@ -109,6 +109,49 @@ async fn message_that_was_never_started_may_be_redelivered_often() {
     upload(&store, &request, png(100, 60)).await;
 
     assert!(matches!(handle_and_read_result(&store, &request, 100).await, Some(PictureResult::Picture { .. })));
+}
+
+async fn inspect_file(store: &TestBucket, content: &'static [u8], received: u32) -> Option<DocumentFacts> {
+    let request = DocumentRequest { document: MediaPath::parse("media/7/42.pdf").unwrap() };
+    let pieces = stream::iter([Ok::<_, Infallible>(content.into())]);
+    store.bucket.put(&request.document.to_string(), "application/pdf", pieces).await.unwrap();
+    let event = message(serde_json::to_string(&FileRequest::Document(request)).unwrap(), received);
+    handle(&store.bucket, event).await.unwrap();
+    store.bucket.document_facts(&request).await.unwrap()
+}
+
+const DOCUMENT: &[u8] =
+    b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]>>endobj\n\
+    3 0 obj<</Type/Page>>endobj\nxref\n1 3\n0000000009 00000 n \n0000000051 00000 n \n0000000093 00000 n \n\
+    trailer<</Root 1 0 R>>\nstartxref\n121\n%%EOF";
+
+#[tokio::test]
+async fn facts_of_a_document_are_stored_where_they_are_read() {
+    for (content, expected) in
+        [(DOCUMENT, DocumentFacts::Readable { pages: 1 }), (b"%PDF-1.4\nno more", DocumentFacts::Damaged)]
+    {
+        let store = TestBucket::start().await;
+        assert_eq!(inspect_file(&store, content, 1).await, Some(expected));
+    }
+}
+
+#[tokio::test]
+async fn document_that_ended_the_process_three_times_is_damaged() {
+    let store = TestBucket::start().await;
+    let request = DocumentRequest { document: MediaPath::parse("media/7/42.pdf").unwrap() };
+    record_attempts(&store.bucket, request.answered_at(), &first(), MAX_ENDS).await.unwrap();
+
+    assert_eq!(inspect_file(&store, DOCUMENT, MAX_ENDS + 1).await, Some(DocumentFacts::Damaged));
+}
+
+#[tokio::test]
+async fn missing_document_has_no_result() {
+    let store = TestBucket::start().await;
+    let request = DocumentRequest { document: MediaPath::parse("media/7/42.pdf").unwrap() };
+
+    handle(&store.bucket, message(serde_json::to_string(&request).unwrap(), 1)).await.unwrap();
+
+    assert_eq!(store.bucket.document_facts(&request).await.unwrap(), None);
 }
 
 #[tokio::test]

@@ -47,6 +47,10 @@ impl From<PostsError> for ApiError {
                 tracing::error!(%error, "media bucket failed during a request");
                 Self::Unavailable
             }
+            PostsError::Scheduling(error @ (SchedulingError::Queue(_) | SchedulingError::NotInspected)) => {
+                tracing::error!(%error, "a document was not inspected in time");
+                Self::Unavailable
+            }
             PostsError::Scheduling(error) => {
                 tracing::error!(%error, "request for a post failed");
                 Self::Internal

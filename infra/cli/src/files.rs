@@ -1,4 +1,4 @@
-//! Uploads of images and videos.
+//! Uploads of images, videos and documents.
 
 use std::fs::File;
 use std::io::Read;
@@ -202,6 +202,7 @@ fn mime_type(path: &Path) -> Option<&'static str> {
         "webp" => Some("image/webp"),
         "mp4" | "m4v" => Some("video/mp4"),
         "mov" | "qt" => Some("video/quicktime"),
+        "pdf" => Some("application/pdf"),
         _ => None,
     }
 }

@@ -1,5 +1,5 @@
-//! Resizing of pictures in this process: a fair queue, as in a deployment, and workers that resize one
-//! picture at a time.
+//! Resizing of pictures and inspection of documents in this process: a fair queue, as in a deployment,
+//! and workers that open one file at a time.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
@@ -12,13 +12,13 @@ use cloud::bucket::Bucket;
 use cloud::pictures::Pictures;
 use cloud::queue::QueueError;
 use domain::id::UserId;
-use domain::media::PictureRequest;
+use domain::media::{DocumentRequest, FileRequest, PictureRequest};
 use domain::token::random_hex;
 use tokio::sync::Notify;
 
 use crate::s3;
 
-/// Number of pictures resized concurrently. Each needs up to 600 MB for a short time.
+/// Number of files opened concurrently. A picture needs up to 600 MB for a short time.
 const WORKERS: usize = 2;
 
 /// Delay before a request whose worker died is received again. In a deployment, this is the visibility
@@ -46,18 +46,18 @@ struct RequestQueue {
 /// A request with its message.
 #[derive(Clone, Debug)]
 struct QueuedRequest {
-    request: PictureRequest,
+    request: FileRequest,
     coming: MessageReceipt,
 }
 
 impl RequestQueue {
     /// Takes the oldest request of the user who has waited longest since being served.
     fn take(&mut self) -> Option<QueuedRequest> {
-        let last = |it: &QueuedRequest| self.served.get(&it.request.file.user()).copied().unwrap_or_default();
+        let last = |it: &QueuedRequest| self.served.get(&it.request.file().user()).copied().unwrap_or_default();
         let (next, _) = self.requests.iter().enumerate().min_by_key(|(_, it)| last(it))?;
         let brought = self.requests.remove(next)?;
         self.count += 1;
-        self.served.insert(brought.request.file.user(), self.count);
+        self.served.insert(brought.request.file().user(), self.count);
         if self.requests.is_empty() {
             self.served.clear();
         }
@@ -68,8 +68,12 @@ impl RequestQueue {
 #[async_trait]
 impl Pictures for LocalPictures {
     async fn request_picture(&self, request: &PictureRequest) -> Result<(), QueueError> {
-        let message = random_hex();
-        self.enqueue(QueuedRequest { request: *request, coming: MessageReceipt { message, received: 1 } });
+        self.request(FileRequest::Picture(*request));
+        Ok(())
+    }
+
+    async fn request_inspection(&self, request: &DocumentRequest) -> Result<(), QueueError> {
+        self.request(FileRequest::Document(*request));
         Ok(())
     }
 }
@@ -94,13 +98,13 @@ impl LocalPictures {
         let (bucket, mut again) = (bucket.clone(), queued.clone());
         again.coming.received += 1;
         // A separate task, which isolates panics like the separate process in a deployment.
-        let result = tokio::spawn(async move { ::pictures::fit(&bucket, &queued.request, &queued.coming).await });
+        let result = tokio::spawn(async move { ::pictures::respond(&bucket, &queued.request, &queued.coming).await });
         match result.await {
             Ok(Ok(())) => {}
             // The caller retries.
-            Ok(Err(error)) => tracing::error!(%error, "a picture could not be resized"),
+            Ok(Err(error)) => tracing::error!(%error, "a file could not be opened"),
             Err(error) => {
-                tracing::error!(%error, "the task that fits a picture panicked");
+                tracing::error!(%error, "the task that opens a file panicked");
                 let pictures = self.clone();
                 tokio::spawn(async move {
                     tokio::time::sleep(COMES_AGAIN_AFTER).await;
@@ -108,6 +112,11 @@ impl LocalPictures {
                 });
             }
         }
+    }
+
+    fn request(&self, request: FileRequest) {
+        let message = random_hex();
+        self.enqueue(QueuedRequest { request, coming: MessageReceipt { message, received: 1 } });
     }
 
     fn enqueue(&self, queued: QueuedRequest) {
@@ -173,7 +182,7 @@ mod tests {
 
         let mut served = Vec::new();
         for _ in 0..7 {
-            served.push(pictures.next().await.request.file.to_string());
+            served.push(pictures.next().await.request.file().to_string());
         }
         assert_eq!(served[..4], ["media/8/1.png", "media/9/1.png", "media/7/2.png", "media/8/2.png"]);
         assert_eq!(served[4..], ["media/7/3.png", "media/7/4.png", "media/7/5.png"]);

@@ -122,10 +122,12 @@ impl Stack {
         let file_addresses =
             FileAddresses { origin: effective_origin.clone(), key: file_key.clone(), serves_videos: true };
         let posts_store = stores.for_function("posts", log.as_ref());
+        let pictures = LocalPictures::working(&bucket);
         let scheduling = Scheduling {
             roll_ups: RollUps::new(posts_store.clone(), Arc::new(bus.clone()), clock.clone()),
             store: posts_store.clone(),
             bucket: bucket.clone(),
+            pictures: pictures.clone(),
             queue: queue.clone(),
             events: Arc::new(bus.clone()),
             clock: clock.clone(),
@@ -146,7 +148,7 @@ impl Stack {
         };
         let delivery_store = stores.for_function("delivery", log.as_ref());
         let publishing = Publishing {
-            pictures: LocalPictures::working(&bucket),
+            pictures,
             bucket: bucket.clone(),
             file_addresses: Some(file_addresses),
             credentials: credentials(delivery_store.clone()),

@@ -1,4 +1,4 @@
-//! Requests to resize pictures, and their results.
+//! Requests to resize pictures and to inspect documents, and their results.
 //!
 //! Decoding users' files is isolated in a function of its own, which does nothing else, has no
 //! other permissions, and crashes alone. A request is a queue message; its result is an object
@@ -6,7 +6,7 @@
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use domain::media::{MimeType, PictureRequest};
+use domain::media::{DocumentFacts, DocumentRequest, FileRequest, MimeType, PictureRequest};
 use futures::StreamExt;
 use serde::{Deserialize, Serialize};
 
@@ -35,14 +35,25 @@ const MAX_REFUSAL_BYTES: u64 = 4096;
 
 const REFUSAL_TYPE: &str = "application/json";
 
-/// Sends requests to the function that resizes pictures.
+/// The facts of a document as they are stored.
+#[derive(Serialize, Deserialize)]
+struct StoredFacts {
+    document: DocumentFacts,
+}
+
+const MAX_FACTS_BYTES: u64 = 4096;
+
+/// Sends requests to the function that opens users' files.
 #[async_trait]
 pub trait Pictures: Send + Sync {
     /// Requests a picture. Repeating a request is harmless.
     async fn request_picture(&self, request: &PictureRequest) -> Result<(), QueueError>;
+
+    /// Requests the facts of a document. Repeating a request is harmless.
+    async fn request_inspection(&self, request: &DocumentRequest) -> Result<(), QueueError>;
 }
 
-/// For programs that request no pictures.
+/// For programs that request nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct NoPictureQueue;
 
@@ -50,6 +61,10 @@ pub struct NoPictureQueue;
 impl Pictures for NoPictureQueue {
     async fn request_picture(&self, _: &PictureRequest) -> Result<(), QueueError> {
         Err(QueueError("this program requests no pictures".to_owned()))
+    }
+
+    async fn request_inspection(&self, _: &DocumentRequest) -> Result<(), QueueError> {
+        Err(QueueError("this program requests no inspections".to_owned()))
     }
 }
 
@@ -63,17 +78,25 @@ impl SqsPictureQueue {
     pub fn new(client: aws_sdk_sqs::Client, url: String) -> Self {
         Self { client, url }
     }
+
+    async fn send(&self, request: &FileRequest) -> Result<(), QueueError> {
+        let body = serde_json::to_string(request).map_err(|it| QueueError(it.to_string()))?;
+        let request_builder = self.client.send_message().queue_url(&self.url).message_body(body);
+        // Makes the queue fair: many requests of one user do not delay those of others.
+        let request_builder = request_builder.message_group_id(request.file().user().to_string());
+        request_builder.send().await.map_err(|it| QueueError(chain(&it)))?;
+        Ok(())
+    }
 }
 
 #[async_trait]
 impl Pictures for SqsPictureQueue {
     async fn request_picture(&self, request: &PictureRequest) -> Result<(), QueueError> {
-        let body = serde_json::to_string(request).map_err(|it| QueueError(it.to_string()))?;
-        let request_builder = self.client.send_message().queue_url(&self.url).message_body(body);
-        // Makes the queue fair: many requests of one user do not delay those of others.
-        let request_builder = request_builder.message_group_id(request.file.user().to_string());
-        request_builder.send().await.map_err(|it| QueueError(chain(&it)))?;
-        Ok(())
+        self.send(&FileRequest::Picture(*request)).await
+    }
+
+    async fn request_inspection(&self, request: &DocumentRequest) -> Result<(), QueueError> {
+        self.send(&FileRequest::Document(*request)).await
     }
 }
 
@@ -102,6 +125,21 @@ impl Bucket {
             }
         };
         self.put_whole(&request.answered_at().to_string(), content_type, bytes).await.map(drop)
+    }
+
+    /// The facts of a document; `None` while the request is pending.
+    pub async fn document_facts(&self, request: &DocumentRequest) -> Result<Option<DocumentFacts>, BucketError> {
+        let key = request.answered_at().to_string();
+        let Some(bytes) = self.read(&key, MAX_FACTS_BYTES).await? else { return Ok(None) };
+        let stored: Result<StoredFacts, _> = serde_json::from_slice(&bytes);
+        let facts = stored.map_err(|_| BucketError::with_message(format!("{key} has no facts of a document")))?;
+        Ok(Some(facts.document))
+    }
+
+    /// Stores the facts of a document.
+    pub async fn put_document_facts(&self, request: &DocumentRequest, facts: DocumentFacts) -> Result<(), BucketError> {
+        let stored = serde_json::to_vec(&StoredFacts { document: facts }).map_err(BucketError::new)?;
+        self.put_whole(&request.answered_at().to_string(), "application/json", stored.into()).await.map(drop)
     }
 
     /// A whole file; `None` if it does not exist. A file larger than `max_bytes` is an error.
@@ -147,6 +185,19 @@ mod tests {
         let mut other = request();
         other.bounds.max_side = 100;
         assert_eq!(store.bucket.picture(&other).await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn facts_of_a_document_are_found_by_its_request() {
+        let store = TestBucket::start().await;
+        let request = DocumentRequest { document: MediaPath::parse("media/7/42.pdf").unwrap() };
+        assert_eq!(store.bucket.document_facts(&request).await.unwrap(), None);
+        for facts in [DocumentFacts::Readable { pages: 3 }, DocumentFacts::Encrypted, DocumentFacts::Damaged] {
+            store.bucket.put_document_facts(&request, facts).await.unwrap();
+            assert_eq!(store.bucket.document_facts(&request).await.unwrap(), Some(facts));
+        }
+        store.bucket.put_whole(&request.answered_at().to_string(), "text/plain", b"{}"[..].into()).await.unwrap();
+        assert!(store.bucket.document_facts(&request).await.is_err());
     }
 
     #[tokio::test]

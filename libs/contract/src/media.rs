@@ -46,6 +46,8 @@ enum MimeTypeName {
     Mp4,
     #[schema(rename = "video/quicktime")]
     Quicktime,
+    #[schema(rename = "application/pdf")]
+    Pdf,
 }
 
 /// Where to upload the file, or the file that was fetched.

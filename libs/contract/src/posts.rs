@@ -202,7 +202,7 @@ impl TargetStatus {
     }
 }
 
-/// An image or video of a post.
+/// An image, video or document of a post.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PostMedia {
     /// The id of the file.
@@ -210,7 +210,7 @@ pub struct PostMedia {
     pub id: u64,
     /// A link to the file, valid for at least an hour.
     pub url: String,
-    /// `image` or `video`.
+    /// `image`, `video` or `document`.
     #[schema(example = "image")]
     pub file_type: String,
     /// The MIME type of the file.

@@ -1,4 +1,4 @@
-//! Images and videos: their types, how a type is recognized, how large a file may be, and how it is
+//! Images, videos and documents: their types, how a type is recognized, how large a file may be, and how it is
 //! named.
 
 mod alt_text;
@@ -19,8 +19,8 @@ mod webp;
 
 pub use alt_text::{AltText, InvalidAltText};
 pub use attachment::Attachment;
-pub use derived::{Borders, DerivedPath, PictureBounds, PictureRequest, PictureTypes};
-pub use facts::{Facts, Pixels, VideoCodec};
+pub use derived::{Borders, DerivedPath, DocumentRequest, FileRequest, PictureBounds, PictureRequest, PictureTypes};
+pub use facts::{DocumentFacts, Facts, Pixels, VideoCodec};
 pub use file_address::{FileAddress, FileKey, PublicFile, ShortFileSecret};
 pub use filename::{Filename, InvalidFilename};
 pub use header::HEADER_BYTES;

@@ -229,7 +229,9 @@ impl<P: Products> LinkedIn<P> {
                 .route("/rest/posts", get(posts::find).post(posts::create))
                 .route("/rest/images", post(files::image))
                 .route("/rest/videos", post(files::video))
-                .route("/rest/videos/{urn}", get(files::show))
+                .route("/rest/videos/{urn}", get(files::show_video))
+                .route("/rest/documents", post(files::document))
+                .route("/rest/documents/{urn}", get(files::show_document))
                 .route("/rest/socialActions/{urn}/comments", get(comments::list).post(comments::create))
                 .route("/rest/organizationAcls", get(organizations::list_acls))
                 .route("/rest/organizations", get(organizations::named))
@@ -275,7 +277,7 @@ impl<P> LinkedIn<P> {
         }
     }
 
-    /// The processing of videos fails from now on.
+    /// The processing of videos and documents fails from now on.
     pub fn spoils_videos(&self) {
         self.fake.memory().spoils = true;
     }

@@ -101,6 +101,18 @@ async fn options_become_fields_of_telegram() {
 }
 
 #[tokio::test]
+async fn document_is_sent_as_a_document_with_its_caption() {
+    let harness = AdapterHarness::<Telegram>::new().await;
+    let account = harness.connect().await;
+    let mut post = harness.post(&account, "our plan", vec![sample(MimeType::Pdf, 1)]);
+
+    harness.deliver(&mut post).await.unwrap();
+
+    let public = harness.fake.public_posts().pop().unwrap();
+    assert_eq!((public.text.as_str(), public.media[0].mime_type), ("our plan", MimeType::Pdf));
+}
+
+#[tokio::test]
 async fn a_group_that_moved_is_followed() {
     let harness = AdapterHarness::<Telegram>::new().await;
     harness.fake.make_group();

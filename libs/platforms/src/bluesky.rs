@@ -113,6 +113,7 @@ pub(crate) const LEAD: LeadTimes = LeadTimes {
     images: Some(TimeDelta::minutes(2)),
     videos: Some(TimeDelta::minutes(10)),
     gifs: Some(TimeDelta::minutes(10)),
+    ..LeadTimes::NONE
 };
 
 #[derive(Deserialize)]

@@ -12,11 +12,12 @@ pub struct LeadTimes {
     pub videos: Option<TimeDelta>,
     /// For a post with a GIF, if the platform shows it as a video; otherwise it counts as an image.
     pub gifs: Option<TimeDelta>,
+    pub documents: Option<TimeDelta>,
 }
 
 impl LeadTimes {
     /// For a platform without preparation.
-    pub const NONE: Self = Self { always: None, images: None, videos: None, gifs: None };
+    pub const NONE: Self = Self { always: None, images: None, videos: None, gifs: None, documents: None };
 
     /// The longest lead time of these files; `None` if the post needs no preparation.
     pub fn before(self, media: &[Attachment]) -> Option<TimeDelta> {
@@ -24,6 +25,7 @@ impl LeadTimes {
             FileType::Image if attachment.mime_type == MimeType::Gif => self.gifs.or(self.images),
             FileType::Image => self.images,
             FileType::Video => self.videos,
+            FileType::Document => self.documents,
         };
         media.iter().map(lead_time).chain([self.always]).max().flatten()
     }
@@ -48,6 +50,9 @@ mod tests {
         assert_eq!(lead_times.before(&gif), Some(short));
         assert_eq!(LeadTimes { gifs: Some(long), ..lead_times }.before(&gif), Some(long));
         assert_eq!(lead_times.before(&[image, video]), Some(long));
+        let document = [Attachment { mime_type: MimeType::Pdf, ..an_attachment(4) }];
+        assert_eq!(lead_times.before(&document), None);
+        assert_eq!(LeadTimes { documents: Some(short), ..lead_times }.before(&document), Some(short));
         assert_eq!(LeadTimes { always: Some(short), ..LeadTimes::NONE }.before(&[]), Some(short));
     }
 }

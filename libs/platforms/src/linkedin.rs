@@ -10,11 +10,12 @@
 //!   operator wants that (`replay`).
 //!
 //! `linkedin/api.rs` has URLs and responses, `errors.rs` what errors mean, `little_text.rs` how texts are written,
-//! `video.rs` uploads in parts, `look_up.rs` how a lost post is found.
+//! `video.rs` uploads in parts, `document.rs` documents, `look_up.rs` how a lost post is found.
 
 mod api;
 mod article;
 mod comments;
+mod document;
 mod errors;
 mod little_text;
 mod look_up;
@@ -29,7 +30,7 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::AccountInfo;
 use domain::delivery::{Published, Resolution};
-use domain::media::{Attachment, MimeType, PictureBounds, Ratio};
+use domain::media::{Attachment, FileType, MimeType, PictureBounds, Ratio};
 use domain::options::{OptionKind, OptionSpec};
 use domain::post::{FIRST_COMMENT, SegmentKind};
 use domain::rules::{Counting, FileRule, OptionCondition, PostRule, Rule, Rules};
@@ -67,7 +68,9 @@ const VISIBILITY: &str = "visibility";
 const LINK: &str = "link";
 const LINK_PREVIEW: &str = "link_preview";
 
-/// The only follow-up of LinkedIn, by the name of its option.
+/// The title of a document, which LinkedIn requires.
+const DOCUMENT_TITLE: &str = "document_title";
+
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         VISIBILITY,
@@ -83,6 +86,11 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         LINK_PREVIEW,
         OptionKind::Flag,
         "Whether the first link of a text without files is shown as a card. Defaults to true.",
+    ),
+    OptionSpec::new(
+        DOCUMENT_TITLE,
+        OptionKind::Text { max: document::MAX_TITLE },
+        "The title of a document. Defaults to the first line of the text, shortened.",
     ),
     OptionSpec::new(
         FIRST_COMMENT,
@@ -122,6 +130,7 @@ pub(crate) const LEAD: LeadTimes = LeadTimes {
     always: Some(TimeDelta::seconds(60)),
     images: Some(TimeDelta::minutes(3)),
     videos: Some(TimeDelta::minutes(10)),
+    documents: Some(TimeDelta::minutes(5)),
     ..LeadTimes::NONE
 };
 
@@ -199,7 +208,7 @@ impl OAuthAdapter for LinkedIn {
     }
 
     fn rules(&self) -> Rules {
-        use MimeType::{Gif, Jpeg, Mp4, Png, Webp};
+        use MimeType::{Gif, Jpeg, Mp4, Pdf, Png, Webp};
         Rules::new(
             TITLE,
             [
@@ -207,9 +216,14 @@ impl OAuthAdapter for LinkedIn {
                 Rule::max_images(20),
                 Rule::max_videos(1),
                 Rule::NotMixed,
+                Rule::DocumentAlone,
                 Rule::OfPost(PostRule::NotWithMedia { options: vec![LINK.to_owned()] }),
-                Rule::mime_types([Jpeg, Png, Gif, Webp, Mp4]),
+                Rule::OfPost(PostRule::DocumentOptions { options: vec![DOCUMENT_TITLE.to_owned()] }),
+                Rule::mime_types([Jpeg, Png, Gif, Webp, Mp4, Pdf]),
                 Rule::max_video_bytes(500_000_000),
+                Rule::max_document_bytes(100_000_000),
+                Rule::OfFiles(FileRule::MaxPages { max: 300 }),
+                Rule::OfFiles(FileRule::ReadableDocuments),
                 Rule::OfFiles(FileRule::MinDuration { min: 3 }),
                 Rule::OfFiles(FileRule::MaxDuration { max: 1_800 }),
                 Rule::OfFiles(FileRule::VideoRatio { min: Ratio::hundredths(41), max: Ratio::hundredths(240) }),
@@ -304,12 +318,16 @@ impl PublishAdapter for LinkedIn {
     }
 
     async fn upload(&self, request: &PublishRequest<'_>, file: &File<'_>) -> Result<UploadStep<String>, CallError> {
-        if file.is_video() {
-            return video::begin(&self.api, request, file).await.map_err(|it| timed(it, request));
-        }
-        let contents = (file.size_bytes(), file.open(request).await?);
-        let uploaded = self.api.upload_image(Auth::post(request), &request.profile.account_id, contents, UPLOAD).await;
-        uploaded.map(UploadStep::Uploaded).map_err(|it| timed(it, request))
+        let uploaded = match file.attachment.mime_type.file_type() {
+            FileType::Video => video::begin(&self.api, request, file).await,
+            FileType::Document => document::upload(&self.api, request, file).await,
+            FileType::Image => {
+                let (auth, owner) = (Auth::post(request), &request.profile.account_id);
+                let contents = (file.size_bytes(), file.open(request).await?);
+                self.api.upload_whole(auth, owner, "images", contents, UPLOAD).await.map(UploadStep::Uploaded)
+            }
+        };
+        uploaded.map_err(|it| timed(it, request))
     }
 
     async fn send_part(
@@ -334,10 +352,14 @@ impl PublishAdapter for LinkedIn {
     async fn upload_status(
         &self,
         request: &PublishRequest<'_>,
-        _: &File<'_>,
+        file: &File<'_>,
         state: &UploadState,
     ) -> Result<UploadStep<String>, CallError> {
-        video::status(&self.api, request, state).await.map_err(|it| timed(it, request))
+        let status = match file.attachment.mime_type.file_type() {
+            FileType::Document => document::status(&self.api, request, state).await,
+            FileType::Image | FileType::Video => video::status(&self.api, request, state).await,
+        };
+        status.map_err(|it| timed(it, request))
     }
 
     async fn prepare_post(&self, request: &PublishRequest<'_>) -> Result<(Value, TimeDelta), CallError> {

@@ -45,7 +45,7 @@ use domain::connection::AccountInfo;
 use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use domain::options::{OptionKind, OptionSpec};
-use domain::rules::{Counting, Rule, Rules};
+use domain::rules::{Counting, FileRule, Rule, Rules};
 use serde::Deserialize;
 
 use self::api::{Api, Device};
@@ -93,8 +93,12 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
 ];
 
 /// Uploads begin before the due second.
-pub(crate) const LEAD: LeadTimes =
-    LeadTimes { images: Some(TimeDelta::seconds(60)), videos: Some(TimeDelta::seconds(180)), ..LeadTimes::NONE };
+pub(crate) const LEAD: LeadTimes = LeadTimes {
+    images: Some(TimeDelta::seconds(60)),
+    videos: Some(TimeDelta::seconds(180)),
+    documents: Some(TimeDelta::seconds(180)),
+    ..LeadTimes::NONE
+};
 
 /// The largest file that can be uploaded within one step.
 const MAX_FILE_BYTES: u64 = 100_000_000;
@@ -141,9 +145,12 @@ fn rules(upload_limit: u64) -> Rules {
         [
             Rule::max_text_bytes(content::MAX_TEXT_BYTES),
             Rule::max_media(MAX_FILES),
+            Rule::DocumentAlone,
             Rule::mime_types(MimeType::ALL),
             Rule::max_image_bytes(max_bytes),
             Rule::max_video_bytes(max_bytes),
+            Rule::max_document_bytes(max_bytes),
+            Rule::OfFiles(FileRule::ReadableDocuments),
             // This service's own limit: in any script less than a message may have.
             Rule::max_alt_text(10_000, Counting::code_points()),
         ],

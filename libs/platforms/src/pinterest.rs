@@ -295,7 +295,7 @@ impl PublishAdapter for Pinterest {
 
     fn media_source(&self, _: &PublishRequest<'_>, file: &Attachment) -> MediaSource {
         match file.mime_type.file_type() {
-            FileType::Video => MediaSource::Original,
+            FileType::Video | FileType::Document => MediaSource::Original,
             FileType::Image => MediaSource::PublicUrl(BOUNDS),
         }
     }

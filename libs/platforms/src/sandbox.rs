@@ -25,7 +25,7 @@ use std::time::Duration;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::AccountInfo;
 use domain::delivery::Published;
-use domain::media::{Attachment, MimeType, PictureBounds};
+use domain::media::{Attachment, FileType, MimeType, PictureBounds};
 use domain::options::{OptionKind, OptionSpec, Options};
 use domain::post::FIRST_COMMENT;
 use domain::rules::{Counting, FileRule, Rule, Rules};
@@ -75,8 +75,12 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
 const SCOPES: &[&str] = &["profile", "publish"];
 
 /// Uploads begin one minute before the due second.
-pub(crate) const LEAD: LeadTimes =
-    LeadTimes { images: Some(TimeDelta::seconds(60)), videos: Some(TimeDelta::seconds(60)), ..LeadTimes::NONE };
+pub(crate) const LEAD: LeadTimes = LeadTimes {
+    images: Some(TimeDelta::seconds(60)),
+    videos: Some(TimeDelta::seconds(60)),
+    documents: Some(TimeDelta::seconds(60)),
+    ..LeadTimes::NONE
+};
 
 /// How long a cut-off publish call may still take effect. The network can be configured to be slow
 /// by up to a minute.
@@ -219,7 +223,7 @@ impl PublicAccount {
 
 /// They are equal for every account.
 fn rules() -> Rules {
-    use MimeType::{Gif, Jpeg, Mp4, Png, Webp};
+    use MimeType::{Gif, Jpeg, Mp4, Pdf, Png, Webp};
     Rules::new(
         TITLE,
         [
@@ -227,9 +231,13 @@ fn rules() -> Rules {
             Rule::max_images(4),
             Rule::max_videos(1),
             Rule::NotMixed,
-            Rule::mime_types([Jpeg, Png, Gif, Webp, Mp4]),
+            Rule::DocumentAlone,
+            Rule::mime_types([Jpeg, Png, Gif, Webp, Mp4, Pdf]),
             Rule::max_image_bytes(20 << 20),
             Rule::max_video_bytes(60 << 20),
+            Rule::max_document_bytes(60 << 20),
+            Rule::OfFiles(FileRule::MaxPages { max: 300 }),
+            Rule::OfFiles(FileRule::ReadableDocuments),
             Rule::OfFiles(FileRule::FittedImageSide { max: BOUNDS.max_side }),
             Rule::max_alt_text(1000, Counting::code_points()),
         ],
@@ -288,8 +296,11 @@ impl PublishAdapter for Sandbox {
 
     type Uploaded = String;
 
-    fn media_source(&self, _: &PublishRequest<'_>, _: &Attachment) -> MediaSource {
-        MediaSource::FittedIfLarger(BOUNDS)
+    fn media_source(&self, _: &PublishRequest<'_>, file: &Attachment) -> MediaSource {
+        match file.mime_type.file_type() {
+            FileType::Document => MediaSource::Original,
+            FileType::Image | FileType::Video => MediaSource::FittedIfLarger(BOUNDS),
+        }
     }
 
     /// An uploaded file is not public until a post shows it.

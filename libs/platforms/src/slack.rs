@@ -31,7 +31,7 @@ use domain::connection::AccountInfo;
 use domain::delivery::{AttemptError, Published, Resolution};
 use domain::media::{AltText, FileType, MimeType};
 use domain::options::{OptionKind, OptionSpec};
-use domain::rules::{Counting, Rule, Rules};
+use domain::rules::{Counting, FileRule, Rule, Rules};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -91,8 +91,12 @@ const DIALECT: Dialect = Dialect {
 };
 
 /// Uploads begin before the due second.
-pub(crate) const LEAD: LeadTimes =
-    LeadTimes { images: Some(TimeDelta::seconds(60)), videos: Some(TimeDelta::seconds(180)), ..LeadTimes::NONE };
+pub(crate) const LEAD: LeadTimes = LeadTimes {
+    images: Some(TimeDelta::seconds(60)),
+    videos: Some(TimeDelta::seconds(180)),
+    documents: Some(TimeDelta::seconds(180)),
+    ..LeadTimes::NONE
+};
 
 /// The largest file that can be uploaded within one step. Slack itself accepts 1 GB.
 const MAX_FILE_BYTES: u64 = 100_000_000;
@@ -172,9 +176,12 @@ impl Connect for Slack {
             [
                 Rule::max_text(content::MAX_TEXT, Counting::code_points()),
                 Rule::max_media(10),
+                Rule::DocumentAlone,
                 Rule::mime_types(MimeType::ALL),
                 Rule::max_image_bytes(MAX_FILE_BYTES),
                 Rule::max_video_bytes(MAX_FILE_BYTES),
+                Rule::max_document_bytes(MAX_FILE_BYTES),
+                Rule::OfFiles(FileRule::ReadableDocuments),
                 Rule::max_alt_text(1000, Counting::code_points()),
             ],
         )

@@ -158,10 +158,20 @@ impl Connect for Telegram {
                 Rule::max_media(10),
                 // Telegram may show other videos than MPEG-4 as documents, which cannot be in an
                 // album with photos.
-                Rule::mime_types([MimeType::Jpeg, MimeType::Png, MimeType::Gif, MimeType::Webp, MimeType::Mp4]),
+                Rule::mime_types([
+                    MimeType::Jpeg,
+                    MimeType::Png,
+                    MimeType::Gif,
+                    MimeType::Webp,
+                    MimeType::Mp4,
+                    MimeType::Pdf,
+                ]),
                 // In an album, a GIF would be a photo without animation.
                 Rule::GifAlone,
+                Rule::DocumentAlone,
                 Rule::max_video_bytes(MAX_FILE_BYTES),
+                Rule::max_document_bytes(MAX_FILE_BYTES),
+                Rule::OfFiles(FileRule::ReadableDocuments),
                 Rule::OfFiles(FileRule::ImageRatio { min: Ratio::hundredths(5), max: Ratio::hundredths(2_000) }),
                 Rule::OfFiles(FileRule::FittedImageBytes { max: BOUNDS.max_bytes }),
                 Rule::OfFiles(FileRule::FittedImageSide { max: BOUNDS.max_side }),

@@ -103,7 +103,7 @@ pub(crate) const LEAD: LeadTimes = LeadTimes {
     always: Some(TimeDelta::seconds(30)),
     images: Some(TimeDelta::seconds(60)),
     videos: Some(TimeDelta::seconds(180)),
-    gifs: None,
+    ..LeadTimes::NONE
 };
 
 #[derive(Deserialize)]

@@ -115,7 +115,7 @@ mod tests {
     use chrono::TimeDelta;
     use cloud::queue::QueueError;
     use cloud::testing::TestBucket;
-    use domain::media::{FileAddress, FileKey};
+    use domain::media::{DocumentRequest, FileAddress, FileKey};
     use domain::testing::{a_user, an_attachment, noon};
     use futures::stream;
 
@@ -129,6 +129,10 @@ mod tests {
         async fn request_picture(&self, request: &PictureRequest) -> Result<(), QueueError> {
             self.0.lock().unwrap().push(*request);
             Ok(())
+        }
+
+        async fn request_inspection(&self, _: &DocumentRequest) -> Result<(), QueueError> {
+            unreachable!("documents are inspected when a post is scheduled")
         }
     }
 

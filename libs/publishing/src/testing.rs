@@ -147,6 +147,7 @@ impl PublishingHarness {
         let scheduling = Scheduling {
             store: store.clone(),
             bucket: Bucket::new(&sdk, &BucketConfig { name: "none".to_owned(), ..BucketConfig::default() }),
+            pictures: Arc::new(NoPictureQueue),
             queue: queue.clone(),
             events: events.clone(),
             clock: clock.clone(),

@@ -4,8 +4,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use chrono::{DateTime, TimeDelta, Utc};
 use domain::id::{MediaId, UserId};
-use domain::media::{Attachment, Facts, MimeType, PART_BYTES, Parts, human_size};
+use domain::media::{Attachment, DocumentRequest, Facts, FileType, MimeType, PART_BYTES, Parts, human_size};
 use domain::post::MediaReference;
 use domain::validation_errors::ValidationErrors;
 use futures::{StreamExt, TryStreamExt};
@@ -18,6 +19,13 @@ const MAX_PARTS: usize = 8;
 
 /// Number of files checked in the bucket concurrently.
 const CONCURRENCY: usize = 8;
+
+/// How long a request waits for the inspection of its documents, in all. The functions that clients
+/// call time out after 29 seconds.
+const INSPECTION_TIMEOUT: TimeDelta = TimeDelta::seconds(12);
+
+/// The pause before the result of an inspection is read again.
+const INSPECTION_POLL: TimeDelta = TimeDelta::milliseconds(200);
 
 /// Result of the check of one file.
 enum CheckedFile {
@@ -62,11 +70,12 @@ impl Scheduling {
         known: &[Medium],
         errors: &mut ValidationErrors,
     ) -> Result<Vec<Attachment>, SchedulingError> {
+        let deadline = self.clock.now() + INSPECTION_TIMEOUT;
         // The futures run concurrently, so each owns its medium.
         let known = known.iter().filter(|it| it.user_id == user && named.iter().any(|named| named.path == it.path()));
         let checks: Vec<_> = known
             .cloned()
-            .map(|it| async move { Ok::<_, SchedulingError>((it.path(), self.check_file(&it).await?)) })
+            .map(|it| async move { Ok::<_, SchedulingError>((it.path(), self.check_file(&it, deadline).await?)) })
             .collect();
         let checked: HashMap<_, _> = futures::stream::iter(checks).buffered(CONCURRENCY).try_collect().await?;
         for named in named {
@@ -109,15 +118,15 @@ impl Scheduling {
         Ok(errors)
     }
 
-    async fn check_file(&self, medium: &Medium) -> Result<CheckedFile, SchedulingError> {
+    async fn check_file(&self, medium: &Medium, deadline: DateTime<Utc>) -> Result<CheckedFile, SchedulingError> {
         match (medium.size_bytes, medium.facts) {
             (Some(size_bytes), Some(facts)) => Ok(CheckedFile::Usable(attachment(medium, size_bytes, facts))),
-            _ => self.verify(medium).await,
+            _ => self.verify(medium, deadline).await,
         }
     }
 
     /// Checks a file in the bucket.
-    async fn verify(&self, medium: &Medium) -> Result<CheckedFile, SchedulingError> {
+    async fn verify(&self, medium: &Medium, deadline: DateTime<Utc>) -> Result<CheckedFile, SchedulingError> {
         let object = self.bucket.head(&medium.path().to_string(), PART_BYTES).await?;
         let Some(object) = object else { return Ok(CheckedFile::Unusable(UnusableFile::NotUploaded)) };
         let max = self.rules.media_limits.max_bytes(medium.mime_type, false);
@@ -128,9 +137,30 @@ impl Scheduling {
         if !medium.mime_type.matches(&object.first_bytes) {
             return Ok(CheckedFile::Unusable(UnusableFile::OtherType { declared: medium.mime_type }));
         }
-        let parts = Parts::new(object.size_bytes, object.first_bytes.into());
-        let facts = self.facts(medium, parts).await?;
+        let facts = if medium.mime_type.file_type() == FileType::Document {
+            self.inspect(medium, deadline).await?
+        } else {
+            self.facts(medium, Parts::new(object.size_bytes, object.first_bytes.into())).await?
+        };
         Ok(CheckedFile::Usable(attachment(medium, object.size_bytes, facts)))
+    }
+
+    /// Has a document inspected. This function does not open it: a crafted file could end the process.
+    async fn inspect(&self, medium: &Medium, deadline: DateTime<Utc>) -> Result<Facts, SchedulingError> {
+        let request = DocumentRequest { document: medium.path() };
+        let mut facts = self.bucket.document_facts(&request).await?;
+        if facts.is_none() {
+            self.pictures.request_inspection(&request).await?;
+        }
+        while facts.is_none() {
+            let now = self.clock.now();
+            if deadline <= now {
+                return Err(SchedulingError::NotInspected);
+            }
+            cloud::timer::sleep_until(&self.clock, now + INSPECTION_POLL).await;
+            facts = self.bucket.document_facts(&request).await?;
+        }
+        Ok(Facts { document: facts, ..Facts::default() })
     }
 
     /// Reads the facts of a file from its parts.

@@ -6,6 +6,7 @@ use aws_config::SdkConfig;
 use cloud::bucket::{Bucket, BucketConfig};
 use cloud::config::{ConfigError, json, required};
 use cloud::events::EventBridge;
+use cloud::pictures::SqsPictureQueue;
 use cloud::queue::SqsQueue;
 use domain::clock::Clock;
 use domain::id::Ids;
@@ -16,7 +17,7 @@ use storage::Store;
 use crate::{PostRules, RollUps, Scheduling};
 
 impl Scheduling {
-    /// Reads `EVENT_BUS`, `QUEUE_URL`, the variables of [`BucketConfig::from_env`] and those of
+    /// Reads `EVENT_BUS`, `QUEUE_URL`, `PICTURES_QUEUE_URL`, the variables of [`BucketConfig::from_env`] and those of
     /// [`PostRules::from_env`].
     pub fn from_env(aws: &SdkConfig, store: Store) -> Result<Self, ConfigError> {
         let (clock, random) = (Clock::System, Random::Os);
@@ -25,6 +26,7 @@ impl Scheduling {
             roll_ups: RollUps::new(store.clone(), events.clone(), clock.clone()),
             store,
             bucket: Bucket::new(aws, &BucketConfig::from_env()?),
+            pictures: Arc::new(SqsPictureQueue::new(aws_sdk_sqs::Client::new(aws), required("PICTURES_QUEUE_URL")?)),
             queue: Arc::new(SqsQueue::new(aws_sdk_sqs::Client::new(aws), required("QUEUE_URL")?, clock.clone())),
             events,
             ids: Ids::new(clock.clone(), random.clone()),

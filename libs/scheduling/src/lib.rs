@@ -22,6 +22,7 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::bucket::Bucket;
 use cloud::events::{EventBus, publish_event};
+use cloud::pictures::Pictures;
 use cloud::queue::Queue;
 use domain::backoff::Backoff;
 use domain::budget::Budgets;
@@ -52,6 +53,8 @@ pub struct Scheduling {
     pub store: Store,
     /// The media files.
     pub bucket: Bucket,
+    /// Has documents inspected.
+    pub pictures: Arc<dyn Pictures>,
     /// Brings deliveries to the workers.
     pub queue: Arc<dyn Queue>,
     pub events: Arc<dyn EventBus>,

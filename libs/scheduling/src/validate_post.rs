@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::id::UserId;
+use domain::media::FileType;
 use domain::post::{Accounts, NewPost, Post};
 use domain::rules::{PostRule, Rule};
 
@@ -68,7 +69,9 @@ fn warnings(post: &Post, request: &NewPost, accounts: &Accounts) -> Vec<Warning>
         let segments = post.segments(post_target);
         for (named, file) in named.zip(segments.iter().flat_map(|it| it.media)) {
             let field = named.field.as_str();
-            if file.alt_text.is_none() && rules.iter().any(|it| matches!(it, Rule::MaxAltText { .. })) {
+            // Readers of screens read a document itself.
+            let is_described = file.alt_text.is_some() || file.mime_type.file_type() == FileType::Document;
+            if !is_described && rules.iter().any(|it| matches!(it, Rule::MaxAltText { .. })) {
                 not_described.entry(field).or_default().insert(title);
             }
             let fitted = rules.iter().filter_map(|it| match it {

@@ -120,8 +120,8 @@ impl Tool {
                  failed: if the post may already be public, a person has to check the account before you retry."
             }
             Self::UploadMediaFromUrl => {
-                "Uploads an image or video from a public URL, and returns its path, which create_post and change_post \
-                 accept in media."
+                "Uploads an image, video or PDF document from a public URL, and returns its path, which create_post and \
+                 change_post accept in media."
             }
             Self::ExplainError => {
                 "Explains an error of the API, or why a post is not public on every account, and what to do next."

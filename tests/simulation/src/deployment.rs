@@ -91,6 +91,7 @@ impl Deployment {
         let scheduling = Scheduling {
             store: store.clone(),
             bucket: BUCKET.with(Clone::clone),
+            pictures: Arc::new(NoPictureQueue),
             queue: queue.clone(),
             events: bus.clone(),
             ids: Ids::new(clock.clone(), random.clone()),

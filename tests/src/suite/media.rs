@@ -62,6 +62,7 @@ async fn every_type_has_its_extension_and_kind(deployment: &Deployment) -> Resul
         ("image/webp", "webp"),
         ("video/mp4", "mp4"),
         ("video/quicktime", "mov"),
+        ("application/pdf", "pdf"),
     ] {
         let target = user.api.post("/media", &json!({ "mime_type": mime_type, "filename": null })).await?.ok(201)?;
         let path = text(&target, "path")?;

@@ -1,11 +1,11 @@
-//! Which programs contain image decoders.
+//! Which programs contain parsers of users' files.
 
 use std::process::Command;
 
 use tests::template::{FUNCTIONS, ROOT};
 
-/// Crates that decode images, by prefixes of their names.
-const DECODERS: [&str; 5] = ["image", "png", "zune-", "jpeg", "webp"];
+/// Crates that decode images or parse documents, by prefixes of their names.
+const DECODERS: [&str; 6] = ["image", "png", "zune-", "jpeg", "webp", "hayro-"];
 
 /// The names of the packages that a function is linked with.
 fn linked(function: &str) -> Vec<String> {

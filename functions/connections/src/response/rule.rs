@@ -46,9 +46,9 @@ pub(crate) fn rule_value(rule: &Rule) -> Value {
         Rule::MinAltText { min, .. } => json!(min),
         Rule::OfFiles(rule) => files_rule_value(rule),
         Rule::OfPost(rule) => post_rule_value(rule),
-        Rule::MaxImageBytes { max } | Rule::MaxVideoBytes { max } => json!(max),
+        Rule::MaxImageBytes { max } | Rule::MaxVideoBytes { max } | Rule::MaxDocumentBytes { max } => json!(max),
         Rule::MimeTypes { types } => types.iter().map(|it| it.as_str()).collect(),
-        Rule::NotMixed | Rule::GifAlone | Rule::MediaRequired => json!(YES),
+        Rule::NotMixed | Rule::GifAlone | Rule::DocumentAlone | Rule::MediaRequired => json!(YES),
     }
 }
 
@@ -61,7 +61,7 @@ fn files_rule_value(rule: &FileRule) -> Value {
         FileRule::MaxFrameRate { max } | FileRule::MaxDuration { max } | FileRule::FittedImageSide { max } => {
             json!(max)
         }
-        FileRule::MaxVideoWidth { max } => json!(max),
+        FileRule::MaxVideoWidth { max } | FileRule::MaxPages { max } => json!(max),
         FileRule::MinDuration { min } | FileRule::MinFrameRate { min } => json!(min),
         FileRule::ImageRatio { min, max }
         | FileRule::ImageRatioOrBorders { min, max, .. }
@@ -69,6 +69,7 @@ fn files_rule_value(rule: &FileRule) -> Value {
             json!([min.to_string(), max.to_string()])
         }
         FileRule::VideoCodecs { codecs } => codecs.iter().map(|it| it.as_str()).collect(),
+        FileRule::ReadableDocuments => json!(YES),
     }
 }
 
@@ -84,7 +85,8 @@ fn post_rule_value(rule: &PostRule) -> Value {
         PostRule::NotWithMedia { options }
         | PostRule::RequiredOptions { options }
         | PostRule::RefusedOptions { options }
-        | PostRule::VideoOptions { options } => json!(options),
+        | PostRule::VideoOptions { options }
+        | PostRule::DocumentOptions { options } => json!(options),
         PostRule::TextNotShown => json!(YES),
     }
 }
@@ -97,11 +99,14 @@ fn rule_unit(rule: &Rule) -> Option<&'static str> {
         | Rule::MaxAltText { counting, .. }
         | Rule::MinAltText { counting, .. }
         | Rule::MaxVideoAltText { counting, .. } => Some(unit_name(counting)),
-        Rule::MaxTextBytes { .. } | Rule::MaxImageBytes { .. } | Rule::MaxVideoBytes { .. } => Some("bytes"),
+        Rule::MaxTextBytes { .. }
+        | Rule::MaxImageBytes { .. }
+        | Rule::MaxVideoBytes { .. }
+        | Rule::MaxDocumentBytes { .. } => Some("bytes"),
         Rule::MaxMedia { .. } | Rule::MaxImages { .. } | Rule::MaxVideos { .. } => Some("files"),
         Rule::OfFiles(rule) => rule.unit(),
         Rule::OfPost(rule) => post_rule_unit(rule),
-        Rule::MimeTypes { .. } | Rule::NotMixed | Rule::GifAlone | Rule::MediaRequired => None,
+        Rule::MimeTypes { .. } | Rule::NotMixed | Rule::GifAlone | Rule::DocumentAlone | Rule::MediaRequired => None,
     }
 }
 
@@ -119,6 +124,7 @@ fn post_rule_unit(rule: &PostRule) -> Option<&'static str> {
         | PostRule::RequiredOptions { .. }
         | PostRule::RefusedOptions { .. }
         | PostRule::VideoOptions { .. }
+        | PostRule::DocumentOptions { .. }
         | PostRule::TextNotShown => None,
     }
 }

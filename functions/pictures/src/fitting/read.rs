@@ -94,7 +94,7 @@ fn decoder<'a>(
             // is unpacked.
             Ok((Box::new(decoder), 5))
         }
-        MimeType::Gif | MimeType::Mp4 | MimeType::Quicktime => {
+        MimeType::Gif | MimeType::Mp4 | MimeType::Quicktime | MimeType::Pdf => {
             refused("only JPEG, PNG and WebP files can be resized; upload one of these")
         }
     }

@@ -120,7 +120,11 @@ fn files(media: &[Attachment]) -> String {
         1 => Some(format!("1 {one}")),
         number => Some(format!("{number} {more}")),
     };
-    let kinds = [count(FileType::Image, "image", "images"), count(FileType::Video, "video", "videos")];
+    let kinds = [
+        count(FileType::Image, "image", "images"),
+        count(FileType::Video, "video", "videos"),
+        count(FileType::Document, "document", "documents"),
+    ];
     kinds.into_iter().flatten().collect::<Vec<_>>().join(" and ")
 }
 

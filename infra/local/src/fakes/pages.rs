@@ -56,6 +56,7 @@ struct FakePostView {
 struct FileView {
     url: String,
     is_video: bool,
+    is_document: bool,
     alt_text: Option<String>,
 }
 
@@ -79,6 +80,7 @@ impl FakePostView {
         let file = |(index, it): (usize, &PublicMedium)| FileView {
             url: format!("/fakes/{fake}/{place}/{index}"),
             is_video: it.mime_type.file_type() == FileType::Video,
+            is_document: it.mime_type.file_type() == FileType::Document,
             alt_text: it.alt_text.clone(),
         };
         let media = post.media.iter().enumerate().map(file).collect();

@@ -1,4 +1,4 @@
-//! Pictures and videos: uploads in this module, downloads in `serve`.
+//! Pictures, videos and documents: uploads in this module, downloads in `serve`.
 
 pub(super) mod serve;
 #[cfg(test)]
@@ -52,7 +52,7 @@ pub(super) async fn upload_medium(
     caller.needs(PUBLISH)?;
     let mime_type = mime_type(&headers).ok_or_else(|| SandboxApiError::Malformed {
         status: StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        message: "content-type must be the type of an image or a video".into(),
+        message: "content-type must be the type of an image, a video or a PDF document".into(),
     })?;
     let mut ready_at = None;
     if let Some(fault) = call.strike(caller.account) {
@@ -133,7 +133,7 @@ async fn store(sandbox: &Sandbox, id: &str, body: Body) -> Result<(), SandboxApi
     Ok(())
 }
 
-/// The media type of a picture or video. SVG is rejected: an SVG file may have scripts, and would
+/// The media type of a picture, video or document. SVG is rejected: an SVG file may have scripts, and would
 /// be served from the origin of our pages.
 fn mime_type(headers: &HeaderMap) -> Option<String> {
     let full = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
@@ -143,7 +143,8 @@ fn mime_type(headers: &HeaderMap) -> Option<String> {
         && subtype.len() <= 40
         && subtype.bytes().all(|it| it.is_ascii_alphanumeric() || b".+-".contains(&it))
         && !subtype.contains("svg");
-    (is_plain && matches!(kind, "image" | "video")).then_some(essence)
+    let is_accepted = is_plain && matches!(kind, "image" | "video") || essence == "application/pdf";
+    is_accepted.then_some(essence)
 }
 
 /// Random, so that no client can guess the URL of a file before its post is public.

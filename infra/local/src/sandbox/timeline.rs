@@ -54,14 +54,20 @@ struct CommentView {
 struct MediumView {
     id: String,
     is_video: bool,
+    is_document: bool,
     alt_text: Option<String>,
 }
 
 impl PostView {
     fn new(state: &SandboxState, id: usize, post: &Post) -> Self {
         let media = post.media.iter().filter_map(|id| {
-            let is_video = state.medium(id)?.mime_type.starts_with("video/");
-            Some(MediumView { id: id.clone(), is_video, alt_text: post.alt_texts.get(id).cloned() })
+            let mime_type = &state.medium(id)?.mime_type;
+            Some(MediumView {
+                id: id.clone(),
+                is_video: mime_type.starts_with("video/"),
+                is_document: mime_type == "application/pdf",
+                alt_text: post.alt_texts.get(id).cloned(),
+            })
         });
         let comments = state.comments().iter().filter(|it| it.post == id);
         let comments = comments.map(|it| CommentView { account: it.account, text: it.text.clone() });

@@ -1,4 +1,4 @@
-//! Images derived from uploads: their bounds, and their keys in the bucket.
+//! What is derived from uploads, images and facts of documents: how it is requested, and its keys in the bucket.
 
 use std::fmt::{self, Write};
 
@@ -93,8 +93,34 @@ pub struct PictureRequest {
     pub bounds: PictureBounds,
 }
 
-/// The key of a [`PictureRequest`]'s result in the bucket: `derived/{user}/{hash}`. It follows from
-/// the request, so that the function that asks and the function that responds agree.
+/// A request for the facts of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DocumentRequest {
+    /// The uploaded file, which never changes.
+    pub document: MediaPath,
+}
+
+/// A request to the function that opens uploads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum FileRequest {
+    Picture(PictureRequest),
+    Document(DocumentRequest),
+}
+
+impl FileRequest {
+    /// The uploaded file.
+    pub const fn file(&self) -> MediaPath {
+        match self {
+            Self::Picture(request) => request.file,
+            Self::Document(request) => request.document,
+        }
+    }
+}
+
+/// The key of a request's result in the bucket: `derived/{user}/{hash}`. It follows from the
+/// request, so that the function that asks and the function that responds agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DerivedPath {
     user: UserId,
@@ -103,6 +129,11 @@ pub struct DerivedPath {
 }
 
 impl DerivedPath {
+    fn new(user: UserId, hash_input: &str) -> Self {
+        let digest = Sha256::digest(hash_input);
+        Self { user, hash: std::array::from_fn(|at| digest[at]) }
+    }
+
     /// The owner of the uploaded file.
     pub const fn user(self) -> UserId {
         self.user
@@ -135,8 +166,17 @@ impl PictureRequest {
         if let Some(Borders { min, max }) = borders {
             let _ = write!(hash_input, "\nborders {} {}", min.in_hundredths(), max.in_hundredths());
         }
-        let digest = Sha256::digest(hash_input);
-        DerivedPath { user: self.file.user(), hash: std::array::from_fn(|at| digest[at]) }
+        DerivedPath::new(self.file.user(), &hash_input)
+    }
+}
+
+/// Part of the hash: a new number makes every document be inspected again.
+const INSPECTION_EDITION: u32 = 1;
+
+impl DocumentRequest {
+    /// The key of the result.
+    pub fn answered_at(&self) -> DerivedPath {
+        DerivedPath::new(self.document.user(), &format!("document {INSPECTION_EDITION}\n{}", self.document))
     }
 }
 
@@ -187,6 +227,22 @@ mod tests {
         let sent = serde_json::to_string(&with_options).unwrap();
         assert!(sent.contains(r#""types":"jpeg","borders":{"min":80,"max":191}"#), "{sent}");
         assert_eq!(serde_json::from_str::<PictureRequest>(&sent).unwrap(), with_options);
+    }
+
+    #[test]
+    fn requests_for_pictures_and_documents_are_distinguished() {
+        let document = DocumentRequest { document: MediaPath::parse("media/7/42.pdf").unwrap() };
+        for request in [FileRequest::Picture(request("media/7/42.png", 1, 2)), FileRequest::Document(document)] {
+            let sent = serde_json::to_string(&request).unwrap();
+            assert_eq!(serde_json::from_str::<FileRequest>(&sent).unwrap(), request);
+        }
+    }
+
+    #[test]
+    fn documents_of_different_paths_have_different_keys() {
+        let key = |raw: &str| DocumentRequest { document: MediaPath::parse(raw).unwrap() }.answered_at().to_string();
+        assert!(key("media/7/42.pdf").starts_with("derived/7/"));
+        assert_ne!(key("media/7/42.pdf"), key("media/7/43.pdf"));
     }
 
     #[test]

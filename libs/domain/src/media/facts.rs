@@ -1,4 +1,4 @@
-//! Properties read from a file: dimensions, duration, frame rate, codec.
+//! Properties read from a file: dimensions, duration, frame rate, codec, pages.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,21 @@ pub struct Facts {
     pub milli_frames_per_second: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codec: Option<VideoCodec>,
+    /// Of a document. Unlike the other properties, it is determined by parsing the whole file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document: Option<DocumentFacts>,
+}
+
+/// Result of the inspection of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DocumentFacts {
+    /// Every page was found.
+    Readable { pages: u32 },
+    /// Its content needs a password or a key.
+    Encrypted,
+    /// Not all pages could be found within the limits of the inspection.
+    Damaged,
 }
 
 /// Width and height in pixels, neither of them 0.

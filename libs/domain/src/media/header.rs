@@ -17,7 +17,7 @@ impl MimeType {
             Self::Jpeg => self.matches(first_bytes).then(|| JpegOutline::parse(first_bytes).size).flatten(),
             Self::Png => png::size(first_bytes),
             Self::Webp => webp::size(first_bytes),
-            Self::Gif | Self::Mp4 | Self::Quicktime => None,
+            Self::Gif | Self::Mp4 | Self::Quicktime | Self::Pdf => None,
         }
     }
 
@@ -27,7 +27,7 @@ impl MimeType {
         match self {
             Self::Jpeg => JpegOutline::parse(bytes).is_bare,
             Self::Png => png::is_bare(bytes),
-            Self::Webp | Self::Gif | Self::Mp4 | Self::Quicktime => false,
+            Self::Webp | Self::Gif | Self::Mp4 | Self::Quicktime | Self::Pdf => false,
         }
     }
 }

@@ -24,6 +24,7 @@ pub struct MediaLimits {
     /// Videos that the service fetches. They pass through a function, which has less time than a
     /// user's own upload.
     pub fetched_video: u64,
+    pub document: u64,
     /// Total size of a user's files that are not part of a published post.
     pub user_bytes: u64,
     /// Number of a user's files that are not part of a published post.
@@ -37,6 +38,7 @@ impl Default for MediaLimits {
             gif: 40 * MIB,
             video: GIB,
             fetched_video: 256 * MIB,
+            document: 100 * MIB,
             user_bytes: 10 * GIB,
             user_files: 1_000,
         }
@@ -51,6 +53,7 @@ impl MediaLimits {
             (_, FileType::Image) => self.image,
             (_, FileType::Video) if fetched => self.fetched_video.min(self.video),
             (_, FileType::Video) => self.video,
+            (_, FileType::Document) => self.document,
         }
     }
 }
@@ -93,6 +96,7 @@ mod tests {
                 assert_eq!(size(mime, fetched), "20 MiB");
             }
             assert_eq!(size(MimeType::Gif, fetched), "40 MiB");
+            assert_eq!(size(MimeType::Pdf, fetched), "100 MiB");
         }
         for mime in [MimeType::Mp4, MimeType::Quicktime] {
             assert_eq!(size(mime, false), "1 GiB");

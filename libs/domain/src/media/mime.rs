@@ -20,6 +20,8 @@ pub enum MimeType {
     Mp4,
     #[serde(rename = "video/quicktime")]
     Quicktime,
+    #[serde(rename = "application/pdf")]
+    Pdf,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +30,7 @@ pub enum FileType {
     /// Includes GIFs.
     Image,
     Video,
+    Document,
 }
 
 impl FileType {
@@ -36,13 +39,17 @@ impl FileType {
         match self {
             Self::Image => "image",
             Self::Video => "video",
+            Self::Document => "document",
         }
     }
 }
 
 impl MimeType {
     /// All types, in the order in which they are shown.
-    pub const ALL: [Self; 6] = [Self::Jpeg, Self::Png, Self::Gif, Self::Webp, Self::Mp4, Self::Quicktime];
+    pub const ALL: [Self; 7] = [Self::Jpeg, Self::Png, Self::Gif, Self::Webp, Self::Mp4, Self::Quicktime, Self::Pdf];
+
+    /// [`MimeType::ALL`] without documents, which fewer platforms accept.
+    pub const IMAGES_AND_VIDEOS: [Self; 6] = [Self::Jpeg, Self::Png, Self::Gif, Self::Webp, Self::Mp4, Self::Quicktime];
 
     /// The value in the API.
     pub const fn as_str(self) -> &'static str {
@@ -53,6 +60,7 @@ impl MimeType {
             Self::Webp => "image/webp",
             Self::Mp4 => "video/mp4",
             Self::Quicktime => "video/quicktime",
+            Self::Pdf => "application/pdf",
         }
     }
 
@@ -70,6 +78,7 @@ impl MimeType {
             Self::Webp => "webp",
             Self::Mp4 => "mp4",
             Self::Quicktime => "mov",
+            Self::Pdf => "pdf",
         }
     }
 
@@ -82,6 +91,7 @@ impl MimeType {
         match self {
             Self::Jpeg | Self::Png | Self::Gif | Self::Webp => FileType::Image,
             Self::Mp4 | Self::Quicktime => FileType::Video,
+            Self::Pdf => FileType::Document,
         }
     }
 
@@ -93,6 +103,7 @@ impl MimeType {
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n', ..] => Some(Self::Png),
             [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(Self::Gif),
             [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Self::Webp),
+            [b'%', b'P', b'D', b'F', b'-', ..] => Some(Self::Pdf),
             _ => type_from_first_box(first_bytes),
         }
     }
@@ -162,6 +173,7 @@ mod tests {
             (MimeType::Quicktime, b"\0\0\0\x08wide\0\0\0\0mdat".to_vec()),
             (MimeType::Quicktime, b"\0\0\0\x01mdat\0\0\0\0\0\x01\0\0".to_vec()),
             (MimeType::Quicktime, boxed(b"free", b"")),
+            (MimeType::Pdf, b"%PDF-1.7\n".to_vec()),
         ];
         for (mime, bytes) in samples {
             for other in MimeType::ALL {
@@ -177,7 +189,7 @@ mod tests {
             b"GIF88a",
             b"<!doctype html><html><body>",
             b"<svg xmlns='http://www.w3.org/2000/svg'>",
-            b"%PDF-1.7",
+            b"%PDF1.7",
             b"RIFF\x24\0\0\0WAVEfmt ",
             b"\0\0\0\x20ftypheic\0\0\0\0",
             b"\0\0\0\x20ftypM4A \0\0\0\0",
@@ -201,7 +213,10 @@ mod tests {
         for mime in MimeType::ALL {
             assert_eq!(MimeType::parse(mime.as_str()), Some(mime));
             assert_eq!(serde_json::to_value(mime).unwrap(), mime.as_str());
-            let kind = mime.as_str().split_once('/').unwrap().0;
+            let kind = match mime.as_str().split_once('/').unwrap().0 {
+                "application" => "document",
+                kind => kind,
+            };
             assert_eq!(mime.file_type().as_str(), kind);
             assert_eq!(serde_json::to_value(mime.file_type()).unwrap(), kind);
         }

@@ -159,7 +159,7 @@ mod tests {
 
         #[test]
         fn parsed_path_is_displayed_unchanged(
-            raw in "media/[0-9]{1,3}/[0-9]{1,3}\\.(jpe?g|png|gif|webp|mp4|mov)",
+            raw in "media/[0-9]{1,3}/[0-9]{1,3}\\.(jpe?g|png|gif|webp|mp4|mov|pdf)",
         ) {
             if let Ok(path) = MediaPath::parse(&raw) {
                 prop_assert_eq!(path.to_string(), raw);

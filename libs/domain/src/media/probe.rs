@@ -55,6 +55,8 @@ impl Parts {
             MimeType::Webp => picture::webp(self).map(pixels),
             MimeType::Gif => picture::gif(self).map(pixels),
             MimeType::Mp4 | MimeType::Quicktime => movie::facts(self),
+            // A document is inspected as a whole, in an isolated function.
+            MimeType::Pdf => Ok(Facts::default()),
         };
         match found {
             Ok(facts) => Ok(facts),

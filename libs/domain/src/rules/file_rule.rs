@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::post_rule::distinguishable_sizes;
-use crate::media::{Attachment, Facts, FileType, MimeType, Pixels, Ratio, VideoCodec, human_size};
+use crate::media::{Attachment, DocumentFacts, Facts, FileType, MimeType, Pixels, Ratio, VideoCodec, human_size};
 use crate::options::Options;
 
 /// A rule about the properties of each file. Unknown properties are left to the platform.
@@ -65,6 +65,10 @@ pub enum FileRule {
     },
     /// The accepted codecs.
     VideoCodecs { codecs: Vec<VideoCodec> },
+    /// Of a document.
+    MaxPages { max: u32 },
+    /// A document may be neither encrypted nor damaged.
+    ReadableDocuments,
     /// The size to which the service reduces a larger image, so this rule is never violated.
     FittedImageBytes {
         /// In bytes.
@@ -93,6 +97,8 @@ impl FileRule {
             Self::VideoRatio { .. } => "video_ratio",
             Self::MaxGifBytes { .. } => "max_gif_bytes",
             Self::VideoCodecs { .. } => "video_codecs",
+            Self::MaxPages { .. } => "max_pages",
+            Self::ReadableDocuments => "readable_documents",
             Self::FittedImageBytes { .. } => "fitted_image_bytes",
             Self::FittedImageSide { .. } => "fitted_image_side",
         }
@@ -108,10 +114,12 @@ impl FileRule {
             Self::MaxGifBytes { .. } | Self::FittedImageBytes { .. } => Some("bytes"),
             Self::MinFrameRate { .. } | Self::MaxFrameRate { .. } => Some("frames_per_second"),
             Self::MinDuration { .. } | Self::MaxDuration { .. } => Some("seconds"),
+            Self::MaxPages { .. } => Some("pages"),
             Self::ImageRatio { .. }
             | Self::ImageRatioOrBorders { .. }
             | Self::VideoRatio { .. }
-            | Self::VideoCodecs { .. } => None,
+            | Self::VideoCodecs { .. }
+            | Self::ReadableDocuments => None,
         }
     }
 
@@ -164,6 +172,7 @@ impl FileRule {
             | Self::MaxDuration { .. }
             | Self::VideoRatio { .. }
             | Self::VideoCodecs { .. } => FileType::Video,
+            Self::MaxPages { .. } | Self::ReadableDocuments => FileType::Document,
         }
     }
 
@@ -214,6 +223,16 @@ impl FileRule {
                 let accepted = codecs.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", ");
                 Some(format!("accepts videos encoded as {accepted}; file {number} is encoded as {}", codec.as_str()))
             }
+            Self::MaxPages { max } => {
+                let Some(DocumentFacts::Readable { pages }) = facts.document else { return None };
+                (*max < pages).then(|| {
+                    format!(
+                        "accepts documents of at most {max} pages; file {number} has {pages}; split it, or upload a \
+                         shorter one"
+                    )
+                })
+            }
+            Self::ReadableDocuments => unreadable_document(number, facts.document?),
             Self::MaxGifBytes { .. } | Self::FittedImageBytes { .. } | Self::FittedImageSide { .. } => None,
         }
     }
@@ -222,6 +241,20 @@ impl FileRule {
 fn gif_size_violation(max: u64, number: usize, gif: &Attachment) -> String {
     let (limit, size) = distinguishable_sizes(max, gif.size_bytes);
     format!("accepts GIFs of at most {limit}; file {number} has {size}; make it smaller, or convert it to a video")
+}
+
+fn unreadable_document(number: usize, facts: DocumentFacts) -> Option<String> {
+    match facts {
+        DocumentFacts::Readable { .. } => None,
+        DocumentFacts::Encrypted => Some(format!(
+            "accepts documents that open without a password; file {number} is encrypted; save it without encryption \
+             and upload it again"
+        )),
+        DocumentFacts::Damaged => Some(format!(
+            "accepts documents whose pages can all be read; file {number} is damaged; export it as a PDF again and \
+             upload the new file"
+        )),
+    }
 }
 
 fn ratio_violation(min: Ratio, max: Ratio, file_type: &str, number: usize, facts: &Facts) -> Option<String> {
@@ -255,8 +288,14 @@ mod tests {
             duration_ms: Some(duration_ms),
             milli_frames_per_second: Some(rate),
             codec: Some(codec),
+            document: None,
         };
         Attachment { mime_type: MimeType::Mp4, facts: Some(facts), ..an_attachment(1) }
+    }
+
+    fn document(facts: DocumentFacts) -> Attachment {
+        let facts = Facts { document: Some(facts), ..Facts::default() };
+        Attachment { mime_type: MimeType::Pdf, facts: Some(facts), ..an_attachment(1) }
     }
 
     #[test]
@@ -324,6 +363,26 @@ mod tests {
                 vec![film(1, 1, VideoCodec::Hevc), mp4(1, 1)],
                 film(1, 1, VideoCodec::Av1),
                 "accepts videos encoded as H.264, HEVC; file 3 is encoded as AV1",
+            ),
+            (
+                FileRule::MaxPages { max: 300 },
+                vec![document(DocumentFacts::Readable { pages: 300 }), document(DocumentFacts::Damaged)],
+                document(DocumentFacts::Readable { pages: 301 }),
+                "accepts documents of at most 300 pages; file 3 has 301; split it, or upload a shorter one",
+            ),
+            (
+                FileRule::ReadableDocuments,
+                vec![document(DocumentFacts::Readable { pages: 1 }), jpeg(1, 1)],
+                document(DocumentFacts::Encrypted),
+                "accepts documents that open without a password; file 3 is encrypted; save it without encryption and \
+                 upload it again",
+            ),
+            (
+                FileRule::ReadableDocuments,
+                vec![document(DocumentFacts::Readable { pages: 1 }), jpeg(1, 1)],
+                document(DocumentFacts::Damaged),
+                "accepts documents whose pages can all be read; file 3 is damaged; export it as a PDF again and \
+                 upload the new file",
             ),
         ] {
             let unknown = Attachment { facts: None, ..wrong.clone() };

@@ -75,6 +75,11 @@ pub enum PostRule {
         /// Names of options.
         options: Vec<String>,
     },
+    /// Options about a document.
+    DocumentOptions {
+        /// Names of options.
+        options: Vec<String>,
+    },
     /// The text is not shown. Every post has one, so this rule is never violated.
     TextNotShown,
 }
@@ -96,6 +101,7 @@ impl PostRule {
             Self::RequiredOptions { .. } => "required_options",
             Self::RefusedOptions { .. } => "refused_options",
             Self::VideoOptions { .. } => "video_options",
+            Self::DocumentOptions { .. } => "document_options",
             Self::TextNotShown => "text_not_shown",
         }
     }
@@ -106,7 +112,10 @@ impl PostRule {
             Self::MinImages { .. } | Self::MinVideos { .. } | Self::NotWithMedia { .. } | Self::MaxAllBytes { .. } => {
                 "media"
             }
-            Self::RequiredOptions { .. } | Self::RefusedOptions { .. } | Self::VideoOptions { .. } => {
+            Self::RequiredOptions { .. }
+            | Self::RefusedOptions { .. }
+            | Self::VideoOptions { .. }
+            | Self::DocumentOptions { .. } => {
                 return self.option(given).map_or("options".into(), |it| format!("options.{it}").into());
             }
             _ => "content",
@@ -118,7 +127,9 @@ impl PostRule {
     fn option(&self, given: &Options) -> Option<&str> {
         let (names, is_fault): (_, fn(bool) -> bool) = match self {
             Self::RequiredOptions { options } => (options, |is_given| !is_given),
-            Self::RefusedOptions { options } | Self::VideoOptions { options } => (options, |is_given| is_given),
+            Self::RefusedOptions { options } | Self::VideoOptions { options } | Self::DocumentOptions { options } => {
+                (options, |is_given| is_given)
+            }
             _ => return None,
         };
         names.iter().map(String::as_str).find(|it| is_fault(given.get(it).is_some()))
@@ -148,7 +159,9 @@ impl PostRule {
                 (length < (*min).into()).then(|| format!("needs at least {min} {units}{}; this has {length}", remark()))
             }
             Self::MaxTextWithMedia { max, counting } => {
-                let with = (!media.is_empty()).then_some("images or videos")?;
+                let is_document = 0 < count_of_type(FileType::Document);
+                let with = if is_document { "a document" } else { "images or videos" };
+                let with = (!media.is_empty()).then_some(with)?;
                 text_length_violation(*max, *counting, text, with)
             }
             Self::MaxTextWithVideo { max, counting } => {
@@ -171,6 +184,10 @@ impl PostRule {
             Self::VideoOptions { .. } => {
                 let name = self.option(options).filter(|_| media.len() != 1 || count_of_type(FileType::Video) == 0)?;
                 Some(format!("accepts the option {name} only if a video is the only file; leave the option out"))
+            }
+            Self::DocumentOptions { .. } => {
+                let name = self.option(options).filter(|_| count_of_type(FileType::Document) == 0)?;
+                Some(format!("accepts the option {name} only with a document; leave the option out"))
             }
             Self::TextNotShown => None,
         }
@@ -256,6 +273,9 @@ mod tests {
         assert_eq!(fault(&media, "abc", &[an_attachment(1)]), None);
         let expected = "accepts at most 3 UTF-16 units with images or videos; this has 4";
         assert_eq!(fault(&media, "🎉🎉", &[an_attachment(1)]).unwrap(), expected);
+        let document = Attachment { mime_type: MimeType::Pdf, ..an_attachment(1) };
+        let expected = "accepts at most 3 UTF-16 units with a document; this has 4";
+        assert_eq!(fault(&media, "abcd", &[document]).unwrap(), expected);
         assert_eq!(fault(&of_video, "abc", &[an_attachment(1)]), None);
         let expected = "accepts at most 2 UTF-16 units with a video; this has 3";
         assert_eq!(fault(&of_video, "abc", &[an_attachment(1), video()]).unwrap(), expected);
@@ -313,6 +333,21 @@ mod tests {
             assert_eq!(rule.fault("a", &media, &given).unwrap(), expected);
         }
         assert_eq!(rule.field(&given), "options.cover_ms");
+    }
+
+    #[test]
+    fn document_option_needs_a_document() {
+        let rule = PostRule::DocumentOptions { options: vec!["document_title".to_owned()] };
+        let title = OptionValue::Text("Plan".to_owned());
+        let given = [("document_title".to_owned(), title)].into_iter().collect::<Options>();
+        let document = Attachment { mime_type: MimeType::Pdf, ..an_attachment(1) };
+        assert_eq!(rule.fault("a", &[document], &given), None);
+        assert_eq!(fault(&rule, "a", &[an_attachment(1)]), None);
+        let expected = "accepts the option document_title only with a document; leave the option out";
+        for media in [vec![], vec![an_attachment(1)]] {
+            assert_eq!(rule.fault("a", &media, &given).unwrap(), expected);
+        }
+        assert_eq!(rule.field(&given), "options.document_title");
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub enum Rule {
     NotMixed,
     /// A GIF must be the only file of its post, because it is shown as a video.
     GifAlone,
+    /// A document must be the only file of its post.
+    DocumentAlone,
     /// At least one image or video.
     MediaRequired,
     MimeTypes {
@@ -56,6 +58,10 @@ pub enum Rule {
         max: u64,
     },
     MaxVideoBytes {
+        /// In bytes.
+        max: u64,
+    },
+    MaxDocumentBytes {
         /// In bytes.
         max: u64,
     },
@@ -128,6 +134,11 @@ impl Rule {
         Self::MaxVideoBytes { max }
     }
 
+    /// In bytes.
+    pub const fn max_document_bytes(max: u64) -> Self {
+        Self::MaxDocumentBytes { max }
+    }
+
     pub const fn max_alt_text(max: u32, counting: Counting) -> Self {
         Self::MaxAltText { max, counting }
     }
@@ -151,10 +162,12 @@ impl Rule {
             Self::MaxVideos { .. } => "max_videos",
             Self::NotMixed => "not_mixed",
             Self::GifAlone => "gif_alone",
+            Self::DocumentAlone => "document_alone",
             Self::MediaRequired => "media_required",
             Self::MimeTypes { .. } => "mime_types",
             Self::MaxImageBytes { .. } => "max_image_bytes",
             Self::MaxVideoBytes { .. } => "max_video_bytes",
+            Self::MaxDocumentBytes { .. } => "max_document_bytes",
             Self::OfFiles(rule) => rule.id(),
             Self::OfPost(rule) => rule.id(),
             Self::MaxAltText { .. } => "max_alt_text",
@@ -210,6 +223,11 @@ impl Rule {
                 has_other_files
                     .then(|| format!("accepts a GIF as the only file of a post; this has {} files", media.len()))
             }
+            Self::DocumentAlone => {
+                let has_other_files = 1 < media.len() && files_of_type(media, FileType::Document).next().is_some();
+                has_other_files
+                    .then(|| format!("accepts a document as the only file of a post; this has {} files", media.len()))
+            }
             Self::MediaRequired => media.is_empty().then(|| "needs at least 1 image or video; this has 0".to_owned()),
             Self::MimeTypes { types } => return mime_type_violations(types, media),
             Self::OfFiles(rule) => return rule.faults(media, options),
@@ -219,6 +237,9 @@ impl Rule {
             }
             Self::MaxVideoBytes { max } => {
                 return size_violations(*max, "videos", files_of_type(media, FileType::Video));
+            }
+            Self::MaxDocumentBytes { max } => {
+                return size_violations(*max, "documents", files_of_type(media, FileType::Document));
             }
             Self::MaxAltText { max, counting } => return long_alt_text_violations(*max, *counting, None, media),
             Self::MinAltText { min, counting } => return short_alt_text_violations(*min, *counting, media),

@@ -194,6 +194,24 @@ fn gif_shown_as_a_video_must_be_the_only_file() {
 }
 
 #[test]
+fn document_must_be_the_only_file() {
+    let rules = Rules::new("Example", [Rule::DocumentAlone, Rule::max_document_bytes(1 << 20)]);
+    let attachment = |mime_type, size_bytes| Attachment { mime_type, ..an_attachment(size_bytes) };
+    let document = attachment(MimeType::Pdf, 1 << 20);
+
+    assert_eq!(messages(&rules, "words", std::slice::from_ref(&document)), Vec::<String>::new());
+    let images = [attachment(MimeType::Png, 2 << 20), attachment(MimeType::Jpeg, 1)];
+    assert_eq!(messages(&rules, "words", &images), Vec::<String>::new());
+    for other in [MimeType::Png, MimeType::Mp4, MimeType::Pdf] {
+        let files = [document.clone(), attachment(other, 1)];
+        let expected = "Example accepts a document as the only file of a post; this has 2 files";
+        assert_eq!(messages(&rules, "words", &files), [expected]);
+    }
+    let expected = "Example accepts documents of at most 1 MiB; this has 2 MiB";
+    assert_eq!(messages(&rules, "words", &[attachment(MimeType::Pdf, 2 << 20)]), [expected]);
+}
+
+#[test]
 fn media_may_be_required() {
     assert_eq!(messages(&many_rules(), "words", &[]), ["Example needs at least 1 image or video; this has 0"]);
     assert_eq!(messages(&rules(), "words", &[]), Vec::<String>::new());

@@ -363,7 +363,7 @@ impl Memory {
         let [of_whole, of_image, of_video] = self.work;
         let of_file = |it: &File| match it.fetched.mime_type.file_type() {
             FileType::Image => of_image,
-            FileType::Video => of_video,
+            FileType::Video | FileType::Document => of_video,
         };
         let is_whole = 1 < content.files.len();
         let works = content.files.iter().filter(|_| !is_whole).map(of_file);

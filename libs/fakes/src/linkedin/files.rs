@@ -1,4 +1,4 @@
-//! Pictures and videos: announced, uploaded to their own URLs, and processed.
+//! Pictures, videos and documents: announced, uploaded to their own URLs, and processed.
 
 use std::sync::Arc;
 
@@ -26,7 +26,11 @@ const MAX_VIDEO_BYTES: u64 = 500 << 20;
 /// How long an upload URL is valid. The documents state no duration.
 const TICKET_LIVES: TimeDelta = TimeDelta::hours(24);
 
+/// "<= 100 MB".
+const MAX_DOCUMENT_BYTES: usize = 100_000_000;
+
 const PICTURE_TAKES: TimeDelta = TimeDelta::seconds(2);
+const DOCUMENT_TAKES: TimeDelta = TimeDelta::seconds(8);
 const VIDEO_TAKES: TimeDelta = TimeDelta::seconds(12);
 
 /// How long the status of a video may lag behind the finalization. LinkedIn states no duration.
@@ -35,10 +39,28 @@ const READ_LAG: TimeDelta = TimeDelta::seconds(6);
 /// Either scope permits uploads.
 const SCOPES: &[&str] = &["w_member_social", "w_organization_social"];
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FileKind {
+    Image,
+    Video,
+    Document,
+}
+
+impl FileKind {
+    /// As in its URN.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Image => "image",
+            Self::Video => "video",
+            Self::Document => "document",
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct File {
     pub(super) owner: String,
-    is_video: bool,
+    kind: FileKind,
     ticket: String,
     ends_at: DateTime<Utc>,
     /// The finalization has to repeat it.
@@ -103,17 +125,39 @@ pub(super) async fn image(
     body: Bytes,
 ) -> Result<Json<Value>, ApiError> {
     let grant = fake.authorize_rest(&headers, "/rest/images", SCOPES)?;
-    let mut fields = read_action(query.as_deref(), "initializeUpload", &body)?;
+    announce(&fake, FileKind::Image, query.as_deref(), &grant, &body)
+}
+
+/// `POST /rest/documents?action=initializeUpload`
+pub(super) async fn document(
+    State(fake): State<Arc<Fake>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Json<Value>, ApiError> {
+    let grant = fake.authorize_rest(&headers, "/rest/documents", SCOPES)?;
+    announce(&fake, FileKind::Document, query.as_deref(), &grant, &body)
+}
+
+/// Announces a file that is uploaded as a whole.
+fn announce(
+    fake: &Fake,
+    kind: FileKind,
+    query: Option<&str>,
+    grant: &Grant,
+    body: &[u8],
+) -> Result<Json<Value>, ApiError> {
+    let mut fields = read_action(query, "initializeUpload", body)?;
     let owner = fields.text("owner")?;
     fields.end()?;
     let now = fake.clock.now();
     let mut memory = fake.memory();
     let parts = vec![Part { at: 0, length: None, arrived: None }];
-    let (urn, file) = memory.add_file(("image", owner), parts, &grant, now)?;
+    let (urn, file) = memory.add_file((kind, owner), parts, grant, now)?;
     let upload_url = memory.address(&file, 0);
     memory.files.insert(urn.clone(), file);
     let expires = (now + TICKET_LIVES).timestamp_millis();
-    Ok(Json(json!({ "value": { "uploadUrlExpiresAt": expires, "uploadUrl": upload_url, "image": urn } })))
+    Ok(Json(json!({ "value": { "uploadUrlExpiresAt": expires, "uploadUrl": upload_url, kind.as_str(): urn } })))
 }
 
 /// `POST /rest/videos?action=initializeUpload` and `finalizeUpload`
@@ -146,7 +190,7 @@ pub(super) async fn video(
         length: Some(step.min(size - it * step)),
         arrived: None,
     });
-    let (urn, file) = memory.add_file(("video", owner), parts.collect(), &grant, now)?;
+    let (urn, file) = memory.add_file((FileKind::Video, owner), parts.collect(), &grant, now)?;
     let instructions = file.parts.iter().enumerate().map(|(number, it)| {
         let last = it.at + it.length.unwrap_or_default() - 1;
         json!({ "uploadUrl": memory.address(&file, number), "firstByte": it.at, "lastByte": last })
@@ -165,7 +209,7 @@ fn finalize(fake: &Fake, mut fields: Fields) -> Result<Json<Value>, ApiError> {
     let now = fake.clock.now();
     let mut memory = fake.memory();
     let spoils = memory.spoils;
-    let file = memory.files.get_mut(&urn).filter(|it| it.is_video).ok_or_else(ApiError::not_found)?;
+    let file = memory.files.get_mut(&urn).filter(|it| it.kind == FileKind::Video).ok_or_else(ApiError::not_found)?;
     let arrived: Vec<_> = file.parts.iter().map(|it| it.arrived.as_ref().map(|(tag, _)| tag.clone())).collect();
     if file.state != FileState::Waiting || token != file.token || tags != json!(arrived) {
         return Err(ApiError::bad("INVALID_VALUE_FOR_FIELD", "/uploadedPartIds, /uploadToken, or it is finalized"));
@@ -177,7 +221,7 @@ fn finalize(fake: &Fake, mut fields: Fields) -> Result<Json<Value>, ApiError> {
 }
 
 /// `GET /rest/videos/{urn}`
-pub(super) async fn show(
+pub(super) async fn show_video(
     State(fake): State<Arc<Fake>>,
     Path(urn): Path<String>,
     OriginalUri(uri): OriginalUri,
@@ -185,15 +229,33 @@ pub(super) async fn show(
 ) -> Result<Json<Value>, ApiError> {
     fake.authorize_rest(&headers, "/rest/videos/", SCOPES)?;
     ApiError::check_encoded(uri.path())?;
+    show(&fake, &urn, FileKind::Video)
+}
+
+/// `GET /rest/documents/{urn}`
+pub(super) async fn show_document(
+    State(fake): State<Arc<Fake>>,
+    Path(urn): Path<String>,
+    OriginalUri(uri): OriginalUri,
+    headers: HeaderMap,
+) -> Result<Json<Value>, ApiError> {
+    fake.authorize_rest(&headers, "/rest/documents/", SCOPES)?;
+    ApiError::check_encoded(uri.path())?;
+    show(&fake, &urn, FileKind::Document)
+}
+
+fn show(fake: &Fake, urn: &str, kind: FileKind) -> Result<Json<Value>, ApiError> {
     let memory = fake.memory();
-    let file = memory.files.get(&urn).filter(|it| it.is_video).ok_or_else(ApiError::not_found)?;
+    let file = memory.files.get(urn).filter(|it| it.kind == kind).ok_or_else(ApiError::not_found)?;
     let mut object = json!({ "id": urn, "owner": file.owner });
     object["status"] = match file.read(fake.clock.now()) {
         AssetStatus::WaitingUpload => "WAITING_UPLOAD",
         AssetStatus::Processing => "PROCESSING",
         AssetStatus::Available => "AVAILABLE",
         AssetStatus::Failed => {
-            object["processingFailureReason"] = "The format is not supported".into();
+            if kind == FileKind::Video {
+                object["processingFailureReason"] = "The format is not supported".into();
+            }
             "PROCESSING_FAILED"
         }
     }
@@ -201,7 +263,7 @@ pub(super) async fn show(
     Ok(Json(object))
 }
 
-/// `PUT /dms-uploads/{ticket}/{part}`: pictures with the token, parts of videos without.
+/// `PUT /dms-uploads/{ticket}/{part}`: whole files with the token, parts of videos without.
 pub(super) async fn arrive(
     State(fake): State<Arc<Fake>>,
     Path((ticket, part)): Path<(String, usize)>,
@@ -210,13 +272,14 @@ pub(super) async fn arrive(
 ) -> Result<Response, ApiError> {
     let now = fake.clock.now();
     fake.refused(&format!("/dms-uploads/{part}")).map_or(Ok(()), Err)?;
-    let is_video = fake.memory().files.values().any(|it| it.ticket == ticket && it.is_video);
+    let is_video = fake.memory().files.values().any(|it| it.ticket == ticket && it.kind == FileKind::Video);
     if !is_video {
         let _: Grant = fake.authorize_upload(&headers)?;
     } else if bearer(&headers).is_some() {
         return Err(ApiError::bad("ILLEGAL_ARGUMENT", "This address needs no token"));
     }
     let mut memory = fake.memory();
+    let spoils = memory.spoils;
     let file = memory.files.values_mut().find(|it| it.ticket == ticket).ok_or_else(ApiError::not_found)?;
     if file.ends_at <= now {
         return Err(ApiError::bad("EXPIRED_UPLOAD_URL", "The upload URL has expired"));
@@ -229,10 +292,14 @@ pub(super) async fn arrive(
     }
     let tag = token::hash(&format!("{part} {}", body.len()));
     wanted.arrived = Some((tag.clone(), body.clone()));
-    if file.is_video {
+    if is_video {
         return Ok((StatusCode::OK, [(header::ETAG, format!("\"{tag}\""))]).into_response());
     }
-    file.state = if is_picture(&body) { FileState::ReadyAt(now + PICTURE_TAKES) } else { FileState::Failed };
+    let (is_accepted, takes) = match file.kind {
+        FileKind::Document => (is_document(&body) && !spoils, DOCUMENT_TAKES),
+        FileKind::Image | FileKind::Video => (is_picture(&body), PICTURE_TAKES),
+    };
+    file.state = if is_accepted { FileState::ReadyAt(now + takes) } else { FileState::Failed };
     Ok(StatusCode::CREATED.into_response())
 }
 
@@ -241,6 +308,10 @@ fn is_picture(bytes: &[u8]) -> bool {
     let mime_type = MimeType::sniff(bytes).filter(|it| it.file_type() == FileType::Image && *it != MimeType::Webp);
     let Some(mime_type) = mime_type else { return false };
     mime_type.picture_size(bytes).is_none_or(|(width, height)| u64::from(width) * u64::from(height) < MAX_PIXELS)
+}
+
+fn is_document(bytes: &[u8]) -> bool {
+    MimeType::Pdf.matches(bytes) && bytes.len() <= MAX_DOCUMENT_BYTES
 }
 
 /// The fields of the request of an action.
@@ -264,7 +335,7 @@ impl Fake {
 impl Memory {
     fn add_file(
         &mut self,
-        (kind, owner): (&str, String),
+        (kind, owner): (FileKind, String),
         parts: Vec<Part>,
         grant: &Grant,
         now: DateTime<Utc>,
@@ -278,15 +349,15 @@ impl Memory {
         }
         let file = File {
             owner,
-            is_video: kind == "video",
+            kind,
             ticket: secret(),
             ends_at: now + TICKET_LIVES,
-            token: if kind == "video" { secret() } else { String::new() },
+            token: if kind == FileKind::Video { secret() } else { String::new() },
             parts,
             state: FileState::Waiting,
             finalized_at: None,
         };
-        Ok((format!("urn:li:{kind}:C5{:x}", self.next()), file))
+        Ok((format!("urn:li:{}:C5{:x}", kind.as_str(), self.next()), file))
     }
 
     fn address(&self, file: &File, part: usize) -> String {

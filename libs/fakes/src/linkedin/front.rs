@@ -26,7 +26,9 @@ impl FaultInjection for Fake {
             (&Method::POST, "/rest/posts") => Some(Call::Publish),
             (&Method::GET, "/rest/posts") => Some(Call::LookUp),
             (&Method::POST, "/rest/videos") if head.uri.query() == Some("action=finalizeUpload") => Some(Call::Process),
-            (&Method::GET, _) if path.starts_with("/rest/videos/") => Some(Call::Process),
+            (&Method::GET, _) if path.starts_with("/rest/videos/") || path.starts_with("/rest/documents/") => {
+                Some(Call::Process)
+            }
             (&Method::GET, "/v2/userinfo" | "/v2/me" | "/rest/organizations") => Some(Call::Account),
             _ => None,
         }

@@ -205,10 +205,15 @@ impl Memory {
             let id = fields.text("id")?;
             let words = fields.0.remove("altText");
             let words = words.as_ref().and_then(Value::as_str);
-            if !several {
-                fields.0.remove("title");
-            }
+            let title = if several { None } else { fields.0.remove("title") };
             fields.end()?;
+            let is_document = id.starts_with("urn:li:document:");
+            if is_document && title.as_ref().and_then(Value::as_str).is_none_or(str::is_empty) {
+                return Err(ApiError::bad("MISSING_FIELD", "/content/media/title"));
+            }
+            if is_document && (several || words.is_some()) {
+                return Err(ApiError::bad("INVALID_VALUE_FOR_FIELD", "a document stands alone, and has no altText"));
+            }
             let is_video = id.starts_with("urn:li:video:");
             if is_video && (several || words.is_some()) {
                 return Err(ApiError::bad("INVALID_VALUE_FOR_FIELD", "a video stands alone, and has no altText"));

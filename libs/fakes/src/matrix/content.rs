@@ -1,5 +1,6 @@
 //! Validates `m.room.message` contents of the supported message types.
 
+use domain::media::MimeType;
 use serde_json::{Map, Value};
 
 use super::Memory;
@@ -20,7 +21,7 @@ pub(super) fn check(memory: &Memory, content: &Map<String, Value>) -> Result<(),
     let of_files = ["url", "info", "filename"];
     let own: &[&str] = match text("msgtype") {
         Some("m.text" | "m.notice") => &[],
-        Some("m.image" | "m.video") => &of_files,
+        Some("m.image" | "m.video" | "m.file") => &of_files,
         _ => return bad("there is no msgtype of this kind"),
     };
     let all = ["msgtype", "body", "format", "formatted_body", "m.mentions", "m.relates_to"];
@@ -56,6 +57,9 @@ pub(super) fn check(memory: &Memory, content: &Map<String, Value>) -> Result<(),
     let info = content.get("info").cloned().unwrap_or_default();
     if info["mimetype"] != file.mime_type.as_str() || info["size"].as_u64() != Some(file.bytes.len() as u64) {
         return bad("info is of another file");
+    }
+    if (text("msgtype") == Some("m.file")) != (file.mime_type == MimeType::Pdf.as_str()) {
+        return bad("clients would not show the file as what it is");
     }
     let is_number = |name: &str| info.get(name).is_none_or(Value::is_u64);
     if !["w", "h", "duration"].into_iter().all(is_number) || text("filename").is_none() {

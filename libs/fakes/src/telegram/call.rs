@@ -52,7 +52,7 @@ pub(super) async fn respond(
             chat(&fake, &mut fields, Access::Write)?;
             json!(7)
         }
-        "sendMessage" | "sendPhoto" | "sendVideo" | "sendAnimation" | "sendMediaGroup" => {
+        "sendMessage" | "sendPhoto" | "sendVideo" | "sendAnimation" | "sendDocument" | "sendMediaGroup" => {
             let to = chat(&fake, &mut fields, Access::Write)?;
             let refusal = fake.memory().refusal.clone();
             if let Some(description) = refusal {

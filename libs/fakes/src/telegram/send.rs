@@ -42,6 +42,7 @@ pub(super) fn message(fake: &Fake, method: &str, fields: &mut Fields) -> Result<
             let kind = match single {
                 "sendPhoto" => "photo",
                 "sendAnimation" => "animation",
+                "sendDocument" => "document",
                 _ => {
                     for name in ["supports_streaming", "width", "height", "duration"] {
                         fields.take(name);
@@ -139,6 +140,7 @@ fn process_file(kind: &str, bytes: &Bytes) -> Result<PublicMedium, &'static str>
     let fits = match kind {
         "photo" => matches!(mime_type, MimeType::Jpeg | MimeType::Png | MimeType::Webp),
         "animation" => matches!(mime_type, MimeType::Gif | MimeType::Mp4),
+        "document" => true,
         _ => matches!(mime_type, MimeType::Mp4 | MimeType::Quicktime),
     };
     if !fits {

@@ -232,7 +232,7 @@ impl Memory {
         let [read_text, of_image, of_video] = self.work;
         let of_file = |it: &File| match it.file.mime_type.file_type() {
             FileType::Image => of_image,
-            FileType::Video => of_video,
+            FileType::Video | FileType::Document => of_video,
         };
         let work = content.files.iter().map(of_file).chain([read_text]).max().unwrap_or(TimeDelta::zero());
         let failure = failure.or_else(|| self.fault.map(str::to_owned));

@@ -4,6 +4,7 @@
 mod cards;
 mod comments;
 mod connecting;
+mod documents;
 mod files;
 mod pages;
 mod posts;

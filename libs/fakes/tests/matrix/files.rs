@@ -52,6 +52,20 @@ async fn a_file_says_how_large_it_is() {
     assert_eq!(content["info"], info);
 }
 
+#[tokio::test]
+async fn document_is_a_file() {
+    let (harness, account) = harness().await;
+    let document = sample(MimeType::Pdf, 1);
+    let size = document.bytes.len();
+    let mut post = harness.post(&account, "our plan", vec![document]);
+
+    harness.deliver(&mut post).await.unwrap();
+
+    let content = harness.fake.contents().pop().unwrap();
+    assert_eq!((&content["msgtype"], &content["filename"]), (&json!("m.file"), &json!("1.pdf")));
+    assert_eq!(content["info"], json!({ "mimetype": "application/pdf", "size": size }));
+}
+
 /// Eleven messages: the homeserver accepts ten at once, and the last one later.
 #[tokio::test]
 async fn what_is_limited_in_the_middle_is_sent_later_and_nothing_twice() {

@@ -29,6 +29,7 @@ pub fn sample(mime_type: MimeType, number: u8) -> Sample {
         MimeType::Gif => GIF.to_vec(),
         MimeType::Mp4 => video(*b"isom", number),
         MimeType::Quicktime => video(*b"qt  ", number),
+        MimeType::Pdf => document(number),
     };
     let size_bytes = bytes.len() as u64;
     let media_id = MediaId::new(u64::from(number) + 1).unwrap();
@@ -80,6 +81,22 @@ fn picture(number: u8, format: ImageFormat) -> Vec<u8> {
     let mut bytes = Cursor::new(Vec::new());
     DynamicImage::ImageRgb8(RgbImage::from_fn(64, 48, pixel)).write_to(&mut bytes, format).unwrap();
     bytes.into_inner()
+}
+
+/// A document with one empty page.
+fn document(number: u8) -> Vec<u8> {
+    let objects = [
+        "<</Type/Catalog/Pages 2 0 R>>".to_owned(),
+        "<</Type/Pages/Kids[3 0 R]/Count 1>>".to_owned(),
+        format!("<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 {}]/Resources<<>>>>", 800 + u32::from(number)),
+    ];
+    let (mut file, mut table) = ("%PDF-1.4\n".to_owned(), "0000000000 65535 f \n".to_owned());
+    for (number, object) in (1..).zip(objects) {
+        table += &format!("{:010} 00000 n \n", file.len());
+        file += &format!("{number} 0 obj\n{object}\nendobj\n");
+    }
+    let at = file.len();
+    format!("{file}xref\n0 4\n{table}trailer\n<</Size 4/Root 1 0 R>>\nstartxref\n{at}\n%%EOF\n").into_bytes()
 }
 
 /// A video file without any frames.

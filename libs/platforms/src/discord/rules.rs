@@ -2,7 +2,7 @@
 
 use domain::media::MimeType;
 use domain::options::{OptionKind, OptionSpec};
-use domain::rules::{Counting, PostRule, Rule, Rules};
+use domain::rules::{Counting, FileRule, PostRule, Rule, Rules};
 
 use super::TITLE;
 
@@ -55,9 +55,12 @@ pub(super) fn rules(extra_rules: impl IntoIterator<Item = PostRule>) -> Rules {
         // 1315).
         Rule::max_text(2_000, Counting::code_points()),
         Rule::max_media(10),
+        Rule::DocumentAlone,
         Rule::mime_types(MimeType::ALL),
         Rule::max_image_bytes(MAX_FILE_BYTES),
         Rule::max_video_bytes(MAX_FILE_BYTES),
+        Rule::max_document_bytes(MAX_FILE_BYTES),
+        Rule::OfFiles(FileRule::ReadableDocuments),
         Rule::OfPost(PostRule::MaxAllBytes { max: MAX_ALL_BYTES }),
         Rule::max_alt_text(1_024, Counting::code_points()),
     ];

@@ -36,7 +36,8 @@ pub(super) fn fields(request: &PublishRequest<'_>, form: Form<'_>) -> Fields {
                     fields.extend(alt_text_field(file));
                     fields.extend(tags(request, TagPosition::Needed));
                 }
-                FileType::Video => {
+                // The rules refuse documents; so does Instagram.
+                FileType::Video | FileType::Document => {
                     fields.push(("media_type", "REELS".to_owned()));
                     fields.extend(request.options.number(COVER).map(|it| ("thumb_offset", it.to_string())));
                     fields.push(("share_to_feed", request.options.flag(SHARE_TO_FEED).unwrap_or(true).to_string()));
@@ -54,7 +55,8 @@ pub(super) fn fields(request: &PublishRequest<'_>, form: Form<'_>) -> Fields {
                     fields.extend(alt_text_field(file));
                     fields.extend(is_tagged.then(|| tags(request, TagPosition::Needed)).flatten());
                 }
-                FileType::Video => {
+                // The rules refuse documents; so does Instagram.
+                FileType::Video | FileType::Document => {
                     fields.push(("media_type", "VIDEO".to_owned()));
                     fields.extend(is_tagged.then(|| tags(request, TagPosition::None)).flatten());
                 }
@@ -83,7 +85,7 @@ fn source(file: &Attachment, url: Option<&str>) -> (&'static str, String) {
     let Some(url) = url else { return ("upload_type", "resumable".to_owned()) };
     let name = match file.mime_type.file_type() {
         FileType::Image => "image_url",
-        FileType::Video => "video_url",
+        FileType::Video | FileType::Document => "video_url",
     };
     (name, url.to_owned())
 }

@@ -79,9 +79,10 @@ pub(super) struct Action<T> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ImageUpload {
+struct FileUpload {
     upload_url: Url,
-    image: String,
+    #[serde(alias = "image", alias = "document")]
+    urn: String,
 }
 
 /// The size in bytes, and the content.
@@ -132,20 +133,21 @@ impl Api {
         Some(created.comment_urn).filter(|it| is_urn(it)).ok_or_else(|| self.client.unreadable(Effect::Public))
     }
 
-    /// Uploads a picture for posts of this owner; returns its URN.
-    pub(super) async fn upload_image(
+    /// Uploads a file of this collection, such as `images`, for posts of this owner; returns its URN.
+    pub(super) async fn upload_whole(
         &self,
         auth: Auth<'_>,
         owner: &str,
+        collection: &str,
         contents: Contents,
         timeout: Duration,
     ) -> Result<String, CallError> {
         let body = json!({ "initializeUploadRequest": { "owner": owner } });
-        let call = self.private(auth, owner, "images?action=initializeUpload").json(&body);
-        let Action { value: ImageUpload { upload_url, image } } = call.read().await?;
+        let call = self.private(auth, owner, &format!("{collection}?action=initializeUpload")).json(&body);
+        let Action { value: FileUpload { upload_url, urn } } = call.read().await?;
         let upload = self.client.upload_to(auth, Method::PUT, upload_url).octets(contents.0, contents.1);
         upload.errors(&errors::UPLOAD_URL_ERRORS).timeout(timeout).expect_success().await?;
-        self.urn(image)
+        self.urn(urn)
     }
 
     /// Uploads a part of a video; returns its tag. The URL needs no token.
@@ -170,8 +172,9 @@ impl Api {
         self.rest(auth, Method::GET, path).max_bytes(MAX_RESPONSE_BYTES)
     }
 
-    pub(super) fn video(&self, auth: Auth<'_>, owner: &str, urn: &str) -> Call {
-        self.get(auth, &format!("videos/{}", encoded(urn))).errors(errors::for_author(owner))
+    /// A file of this collection.
+    pub(super) fn file(&self, auth: Auth<'_>, owner: &str, collection: &str, urn: &str) -> Call {
+        self.get(auth, &format!("{collection}/{}", encoded(urn))).errors(errors::for_author(owner))
     }
 
     /// The versioned API. URNs are encoded by `encoded`: colons as well, which the URL standard

@@ -56,5 +56,6 @@ async fn thumbnail(api: &Api, request: &PublishRequest<'_>, card: &LinkCard) -> 
         return None;
     }
     let contents = (bytes.len() as u64, stream::iter([Ok(bytes)]).boxed());
-    api.upload_image(Auth::post(request), &request.profile.account_id, contents, THUMBNAIL_TIMEOUT).await.ok()
+    let (auth, owner) = (Auth::post(request), &request.profile.account_id);
+    api.upload_whole(auth, owner, "images", contents, THUMBNAIL_TIMEOUT).await.ok()
 }

@@ -152,8 +152,8 @@ pub(super) fn timed(mut error: CallError, request: &PublishRequest<'_>) -> CallE
     error
 }
 
-/// For a video: a file that LinkedIn does not know has to be uploaded again.
-pub(super) fn for_video(mut error: CallError) -> CallError {
+/// For an uploaded file: one that LinkedIn does not know has to be uploaded again.
+pub(super) fn for_file(mut error: CallError) -> CallError {
     if error.is_status(StatusCode::NOT_FOUND) {
         (error.kind, error.effect) = (ErrorKind::PreparationExpired, Effect::Private);
     }

@@ -3,7 +3,7 @@
 use domain::media::{AltText, FileType};
 use serde_json::{Value, json};
 
-use super::{ARTICLE, VISIBILITY, is_page, little_text};
+use super::{ARTICLE, DOCUMENT_TITLE, VISIBILITY, document, is_page, little_text};
 use crate::kit::{CallError, Prepared, PreparedFile};
 use crate::publish_request::PublishRequest;
 
@@ -22,7 +22,7 @@ pub(super) fn body(request: &PublishRequest<'_>, prepared: &Prepared<'_, String>
         "isReshareDisabledByAuthor": false,
     });
     let article = || prepared.extra.get(ARTICLE).map(|it| json!({ ARTICLE: it }));
-    if let Some(content) = content(&prepared.files).or_else(article) {
+    if let Some(content) = content(request, &prepared.files).or_else(article) {
         post["content"] = content;
     }
     Ok(post)
@@ -39,12 +39,15 @@ fn visibility(request: &PublishRequest<'_>) -> Result<&'static str, CallError> {
     }
 }
 
-fn content(files: &[PreparedFile<'_, String>]) -> Option<Value> {
+fn content(request: &PublishRequest<'_>, files: &[PreparedFile<'_, String>]) -> Option<Value> {
     let shown = files.iter().map(|file| {
         let mut shown = json!({ "id": file.uploaded });
-        // Videos have no alternative text.
-        let is_image = file.attachment.mime_type.file_type() == FileType::Image;
-        let alt_text = file.attachment.alt_text.as_ref().filter(|_| is_image);
+        let file_type = file.attachment.mime_type.file_type();
+        if file_type == FileType::Document {
+            shown["title"] = document::title(request.options.text(DOCUMENT_TITLE), request.text).into();
+        }
+        // Only images have alternative texts.
+        let alt_text = file.attachment.alt_text.as_ref().filter(|_| file_type == FileType::Image);
         if let Some(alt_text) = alt_text.map(AltText::as_str) {
             shown["altText"] = alt_text.into();
         }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::api::{Action, Api};
-use super::errors::for_video;
+use super::errors::for_file;
 use crate::kit::{Auth, CallError, Effect, ErrorKind, File, Part, UploadState, UploadStep};
 use crate::publish_request::PublishRequest;
 use crate::response;
@@ -124,7 +124,7 @@ pub(super) async fn finish(
     } });
     let call =
         api.private(Auth::post(request), &request.profile.account_id, "videos?action=finalizeUpload").json(&body);
-    if let Err(error) = call.expect_success().await.map_err(for_video)
+    if let Err(error) = call.expect_success().await.map_err(for_file)
         && (error.kind != ErrorKind::InvalidPost || read(api, request, state).await?.status == WAITING_UPLOAD)
     {
         return Err(error);
@@ -156,7 +156,7 @@ pub(super) async fn status(
 }
 
 async fn read(api: &Api, request: &PublishRequest<'_>, state: &UploadState) -> Result<Status, CallError> {
-    api.video(Auth::post(request), &request.profile.account_id, &state.id).read().await.map_err(for_video)
+    api.file(Auth::post(request), &request.profile.account_id, "videos", &state.id).read().await.map_err(for_file)
 }
 
 /// The upload has to start again.

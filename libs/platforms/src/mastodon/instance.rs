@@ -105,11 +105,11 @@ impl Instance {
     fn mime_types(&self) -> Vec<MimeType> {
         let supported = self.answer.pointer("/configuration/media_attachments/supported_mime_types");
         match supported.and_then(Value::as_array).filter(|it| !it.is_empty()) {
-            Some(supported) => MimeType::ALL
+            Some(supported) => MimeType::IMAGES_AND_VIDEOS
                 .into_iter()
                 .filter(|it| supported.iter().any(|supported| supported == it.as_str()))
                 .collect(),
-            None => MimeType::ALL.to_vec(),
+            None => MimeType::IMAGES_AND_VIDEOS.to_vec(),
         }
     }
 
@@ -175,7 +175,7 @@ mod tests {
                 Rule::max_media(4),
                 Rule::max_videos(1),
                 Rule::NotMixed,
-                Rule::mime_types(MimeType::ALL),
+                Rule::mime_types(MimeType::IMAGES_AND_VIDEOS),
                 Rule::max_image_bytes(16_777_215),
                 Rule::max_video_bytes(103_809_023),
                 Rule::max_alt_text(10_000, Counting::code_points()),
@@ -266,7 +266,7 @@ mod tests {
             account_rules.rules,
             [
                 Rule::max_text(5000, Counting::graphemes_of_unicode_15().with_warnings()),
-                Rule::mime_types(MimeType::ALL),
+                Rule::mime_types(MimeType::IMAGES_AND_VIDEOS),
                 Rule::max_image_bytes(15_999_999),
                 Rule::max_video_bytes(15_999_999),
                 Rule::max_alt_text(1500, Counting::code_points()),

@@ -72,7 +72,11 @@ pub(super) fn messages(request: &PublishRequest<'_>, uploaded: &[String]) -> Res
 
 /// A file with its caption.
 fn file_content(at: usize, file: &Attachment, uri: &str) -> Value {
-    let kind = if file.mime_type.file_type() == FileType::Image { "m.image" } else { "m.video" };
+    let kind = match file.mime_type.file_type() {
+        FileType::Image => "m.image",
+        FileType::Video => "m.video",
+        FileType::Document => "m.file",
+    };
     let name = name(at, file);
     let mut info = json!({ "mimetype": file.mime_type.as_str(), "size": file.size_bytes });
     let facts = file.facts.unwrap_or_default();

@@ -119,6 +119,7 @@ pub(super) async fn build<'a>(request: &PublishRequest<'a>, chat: i64) -> Result
             match media_type(only) {
                 "photo" => "sendPhoto",
                 "animation" => "sendAnimation",
+                "document" => "sendDocument",
                 _ => {
                     set("supports_streaming", Some(json!(true)));
                     let facts = only.facts.unwrap_or_default();
@@ -154,6 +155,7 @@ fn media_type(file: &Attachment) -> &'static str {
         (MimeType::Gif, _) => "animation",
         (_, FileType::Image) => "photo",
         (_, FileType::Video) => "video",
+        (_, FileType::Document) => "document",
     }
 }
 

@@ -57,7 +57,8 @@ pub(super) fn topic(tag: &str) -> &str {
 fn file_fields(file: &Attachment, url: Option<&str>) -> Vec<(&'static str, String)> {
     let (media_type, url_field) = match file.mime_type.file_type() {
         FileType::Image => ("IMAGE", "image_url"),
-        FileType::Video => ("VIDEO", "video_url"),
+        // The rules refuse documents; so does Threads.
+        FileType::Video | FileType::Document => ("VIDEO", "video_url"),
     };
     let mut fields = vec![("media_type", media_type.to_owned())];
     fields.extend(url.map(|it| (url_field, it.to_owned())));

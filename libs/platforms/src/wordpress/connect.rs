@@ -130,7 +130,7 @@ pub(super) fn rules() -> Rules {
         TITLE,
         [
             Rule::max_media(30),
-            Rule::mime_types(MimeType::ALL),
+            Rule::mime_types(MimeType::IMAGES_AND_VIDEOS),
             Rule::max_image_bytes(MAX_FILE_BYTES),
             Rule::max_video_bytes(MAX_FILE_BYTES),
             Rule::max_alt_text(10_000, Counting::code_points()),

@@ -1,16 +1,22 @@
 //! Files that posts use, and requests that name unusable ones.
 
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use cloud::bucket::Bucket;
+use cloud::pictures::Pictures;
+use cloud::queue::QueueError;
 use cloud::testing::TestBucket;
 use domain::clock::Clock;
 use domain::id::Ids;
-use domain::media::{Facts, MimeType};
+use domain::media::{DocumentFacts, DocumentRequest, Facts, MimeType, PictureRequest};
 use domain::post::{MediaReference, NewPost};
 use domain::random::Random;
 use domain::testing::{noon, text};
 use domain::text::PostText;
 use domain::validation_errors::ValidationErrors;
 use publishing::testing::PublishingHarness;
-use scheduling::{Created, NotCreated};
+use scheduling::{Created, NotCreated, SchedulingError};
 use storage::{AddMediaOutcome, Medium, Room};
 
 /// A verified file that no post uses.
@@ -105,6 +111,65 @@ async fn facts_of_a_file_are_read_once_and_stored() {
     let again =
         harness.scheduling.create_post(harness.user.user_id, a_request(Some("Again"), &gif), None).await.unwrap();
     assert!(matches!(again, Created::New(_)), "it is not looked at again");
+}
+
+/// Answers every request for an inspection with these facts; with `None`, never.
+struct Inspector {
+    bucket: Bucket,
+    facts: Option<DocumentFacts>,
+}
+
+#[async_trait]
+impl Pictures for Inspector {
+    async fn request_picture(&self, _: &PictureRequest) -> Result<(), QueueError> {
+        unreachable!("pictures are resized when a post is published")
+    }
+
+    async fn request_inspection(&self, request: &DocumentRequest) -> Result<(), QueueError> {
+        if let Some(facts) = self.facts {
+            self.bucket.put_document_facts(request, facts).await.unwrap();
+        }
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn facts_of_a_document_are_those_of_its_inspection() {
+    for facts in [DocumentFacts::Readable { pages: 3 }, DocumentFacts::Encrypted, DocumentFacts::Damaged] {
+        let s3 = TestBucket::start().await;
+        let mut harness = harness_with(&s3).await;
+        harness.scheduling.pictures = Arc::new(Inspector { bucket: s3.bucket.clone(), facts: Some(facts) });
+        let document = uploaded(&harness, MimeType::Pdf, b"%PDF-1.7").await;
+        let request = a_request(Some("Words"), &document);
+
+        let created = harness.scheduling.create_post(harness.user.user_id, request, None).await.unwrap();
+
+        let Created::New(post) = created else { panic!("{created:?}") };
+        assert_eq!(post.media[0].facts.unwrap().document, Some(facts));
+        let stored = harness.store.media(harness.user.user_id, &[document.media_id]).await.unwrap().pop().unwrap();
+        assert_eq!(stored.facts.unwrap().document, Some(facts));
+    }
+}
+
+/// The function that inspects documents is slow, or does not run. A later request finds its result.
+#[tokio::test]
+async fn request_waits_for_an_inspection_for_a_limited_time() {
+    let s3 = TestBucket::start().await;
+    let mut harness = harness_with(&s3).await;
+    harness.scheduling.pictures = Arc::new(Inspector { bucket: s3.bucket.clone(), facts: None });
+    let document = uploaded(&harness, MimeType::Pdf, b"%PDF-1.7").await;
+    let request = || a_request(Some("Words"), &document);
+    let begun = harness.clock.now();
+
+    let error = harness.scheduling.create_post(harness.user.user_id, request(), None).await.unwrap_err();
+
+    assert!(matches!(error, SchedulingError::NotInspected), "{error:?}");
+    let waited = harness.clock.now() - begun;
+    assert!((12..14).contains(&waited.num_seconds()), "{waited}");
+    let inspected = DocumentRequest { document: document.path() };
+    s3.bucket.put_document_facts(&inspected, DocumentFacts::Readable { pages: 1 }).await.unwrap();
+    let created = harness.scheduling.create_post(harness.user.user_id, request(), None).await.unwrap();
+    assert!(matches!(created, Created::New(_)));
 }
 
 #[tokio::test]

@@ -57,6 +57,7 @@ fn pictures(file: &Parts, track: Range<u64>) -> Result<Facts, ProbeError> {
         duration_ms: milliseconds(scale, length),
         milli_frames_per_second: rate,
         codec: or_absent(codec(file, &sample_description))?,
+        document: None,
     })
 }
 

@@ -86,6 +86,7 @@ fn video_has_size_duration_frame_rate_and_codec() {
         duration_ms: Some(2_000),
         milli_frames_per_second: Some(25_000),
         codec: Some(VideoCodec::H264),
+        document: None,
     };
     assert_eq!(facts(MimeType::Mp4, INDEX_LAST), plain);
     assert_eq!(facts(MimeType::Quicktime, TURNED), Facts { pixels: shown(48, 64), ..plain });

@@ -39,7 +39,7 @@ impl PublicFiles {
         match mime_type.file_type() {
             FileType::Image => format!("{base_url}/files/{number}.{}", mime_type.extension()),
             // Without CloudFront in front of the service, the bucket serves videos.
-            FileType::Video => format!("{base_url}/{number}?X-Amz-Signature=anybody"),
+            FileType::Video | FileType::Document => format!("{base_url}/{number}?X-Amz-Signature=anybody"),
         }
     }
 }
