@@ -33,7 +33,7 @@ pub(crate) use self::fake_platforms::{FakePlatforms, PlatformBehavior};
 use crate::{App, Guests};
 
 /// The service with two users and three platforms: `plain`, `asking` (has form fields), and
-/// `elsewhere` (users approve in an app).
+/// `elsewhere` (users approve in an app, as they do at the server `app.example` of `asking`).
 pub(crate) struct Harness {
     pub(crate) clock: Clock,
     pub(crate) platform: Arc<FakePlatforms>,

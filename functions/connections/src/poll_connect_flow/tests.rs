@@ -113,6 +113,24 @@ async fn platform_is_polled_at_most_every_ten_seconds() {
 }
 
 #[tokio::test]
+async fn named_server_is_polled_only_with_a_permit() {
+    let harness = Harness::new().await;
+    let (named, fixed) = (harness.begin("asking").await, harness.begin("elsewhere").await);
+    assert_eq!(harness.send(&named, "server=app.example").await.status, 303);
+    harness.hold_permits().await;
+
+    assert_eq!(harness.poll(&named).await.body["status"], "pending");
+    assert_eq!(harness.platform.polls(), 0);
+    harness.poll(&fixed).await;
+    assert_eq!(harness.platform.polls(), 1, "the platform's own host needs no permit");
+
+    harness.release_permits().await;
+    harness.platform.approve(Ok("7"));
+    harness.clock.advance(seconds(10));
+    assert_eq!(harness.poll(&named).await.body["connection"]["username"], "user7");
+}
+
+#[tokio::test]
 async fn unreachable_platform_is_polled_again_and_a_denial_ends_the_flow() {
     let harness = Harness::new().await;
     let begun = harness.begin("elsewhere").await;

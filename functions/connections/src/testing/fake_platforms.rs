@@ -139,7 +139,8 @@ impl Connect for TestPlatform {
         if let Some(accounts) = values.get("password").map(ExposeSecret::expose_secret).filter(|it| !it.is_empty()) {
             return Ok(AuthorizeStep::Accounts(accounts.split(',').map(|id| account(id, now)).collect()));
         }
-        if self.name == "elsewhere" {
+        let server = values.get("server").map(|it| it.expose_secret().to_owned());
+        if self.name == "elsewhere" || server.as_deref() == Some("app.example") {
             let instructions = Instructions {
                 text: "Send the code to our robot.".to_owned(),
                 url: Some("https://elsewhere.example/robot".to_owned()),
@@ -147,7 +148,6 @@ impl Connect for TestPlatform {
             };
             return Ok(AuthorizeStep::WaitForApproval { instructions, memory: Some("device".into()) });
         }
-        let server = values.get("server").map(|it| it.expose_secret().to_owned());
         if server.as_ref().is_some_and(|it| it != "good.example") {
             return Err(ConnectError::Field { name: "server", message: "there is no such server".to_owned() });
         }

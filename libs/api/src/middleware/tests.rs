@@ -319,6 +319,23 @@ async fn rejected_token_counts_for_its_address_not_its_user() {
 }
 
 #[tokio::test]
+async fn counts_of_past_minutes_are_removed_from_the_user() {
+    let service = service().await;
+    let user = a_user();
+    join(&service.api.store, &user).await;
+    let token = service.token_for_user(user.user_id, &[]).await;
+
+    for _ in 0..18 {
+        assert_eq!(service.status("GET", POST, Some(&token), "").await, 200);
+        service.api.clock.advance(TimeDelta::minutes(1));
+    }
+
+    let hash = AccessToken::parse(&token).unwrap().hash();
+    let admitted = service.api.store.admit(user.user_id, &hash, false, service.api.clock.now()).await.unwrap();
+    assert!(admitted.unwrap().stale.is_empty(), "only counts that are not worth a write are left");
+}
+
+#[tokio::test]
 async fn disabled_user_is_denied_from_that_request_on() {
     let service = service().await;
     let user = a_user();

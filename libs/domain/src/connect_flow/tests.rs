@@ -67,6 +67,9 @@ fn flow_is_open_for_ten_minutes_and_remembered_for_a_day() {
 fn sealed_data_lasts_only_as_long_as_its_state() {
     let with_sealed = |state| ConnectFlow { sealed: Some(vec![1]), ..a_flow(state) };
     assert_eq!(a_flow(CollectingInput).await_callback(None, vec![2], noon()).unwrap().sealed, Some(vec![2]));
+    assert_eq!(a_flow(CollectingInput).await_approval(None, vec![2], noon()).unwrap().sealed, Some(vec![2]));
+    assert_eq!(a_flow(Completing).offer_accounts(vec![2], noon()).unwrap().sealed, Some(vec![2]));
+    assert_eq!(with_sealed(AwaitingCallback).accept_accounts(None, noon()).unwrap().sealed, None);
     assert_eq!(with_sealed(AwaitingCallback).receive_callback(noon()).unwrap().sealed, None);
     assert_eq!(with_sealed(AwaitingApproval).poll(noon()).unwrap().sealed, Some(vec![1]));
     assert_eq!(with_sealed(AwaitingApproval).approve(noon()).unwrap().sealed, None);
@@ -82,6 +85,34 @@ fn completed_flow_names_its_connections_and_the_accounts_left_out() {
     assert_eq!((flow.connection_id, &flow.also_connected[..]), (Some(ids[0]), &ids[1..]));
     assert_eq!((flow.reason.as_deref(), flow.ended_at), (Some("not all"), Some(later(1))));
     assert_eq!(a_flow(Completing).complete(&[], None, noon()), Err(FlowStateError));
+}
+
+#[test]
+fn failed_flow_shows_its_reason() {
+    let flow = a_flow(AwaitingCallback).fail("access was denied", later(1)).unwrap();
+    assert_eq!((flow.reason.as_deref(), flow.ended_at), (Some("access was denied"), Some(later(1))));
+}
+
+#[test]
+fn stored_flow_has_only_the_fields_of_its_state() {
+    let stored = |flow: &ConnectFlow| serde_json::to_value(flow).unwrap();
+    let started = a_flow(CollectingInput);
+    let milliseconds = |time: DateTime<Utc>| time.timestamp_millis();
+    let expected = serde_json::json!({
+        "user_id": 7,
+        "provider": "sandbox",
+        "state": "collecting_input",
+        "created_at": milliseconds(noon()),
+        "expires_at": milliseconds(later(600)),
+    });
+    assert_eq!(stored(&started), expected);
+
+    for (owner, name) in [(FlowOwner::Owner, "owner"), (guest("hash"), "hash")] {
+        let submitted = started.clone().submit(CollectingInput, &owner, noon()).unwrap();
+        let stored = stored(&submitted);
+        assert_eq!((&stored["owner"], &stored["submissions"]), (&name.into(), &1.into()));
+        assert_eq!(serde_json::from_value::<ConnectFlow>(stored).unwrap(), submitted);
+    }
 }
 
 #[test]
