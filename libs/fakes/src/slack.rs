@@ -127,6 +127,8 @@ struct Message {
     /// Ids of the attached files.
     files: Vec<String>,
     unfurls: (Option<bool>, Option<bool>),
+    /// The `ts` of the first message of its thread, for a reply.
+    thread: Option<String>,
 }
 
 impl<R: Rotation> Slack<R> {
@@ -252,7 +254,8 @@ impl Memory {
     ) -> String {
         let ts = format!("{}.{:06}", at.timestamp(), self.next());
         let (channel, text) = (channel.to_owned(), text.to_owned());
-        self.messages.push(Message { channel, ts: ts.clone(), at, text, metadata, files, unfurls: (None, None) });
+        let (unfurls, thread) = ((None, None), None);
+        self.messages.push(Message { channel, ts: ts.clone(), at, text, metadata, files, unfurls, thread });
         ts
     }
 }

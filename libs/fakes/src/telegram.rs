@@ -69,6 +69,15 @@ struct Message {
     text: String,
     media: Vec<PublicMedium>,
     fields: Vec<String>,
+    /// The id of the message to which it replies.
+    reply_to: Option<i64>,
+}
+
+impl Message {
+    /// Whether this is the message, or one of the album, with this id.
+    fn has(&self, id: i64) -> bool {
+        (self.id..self.id + i64::try_from(self.media.len().max(1)).unwrap_or(1)).contains(&id)
+    }
 }
 
 impl Telegram {

@@ -281,6 +281,20 @@ async fn refusal_of_a_post_does_not_end_the_connection() {
 }
 
 #[tokio::test]
+async fn a_webhook_has_no_threads() {
+    let harness = AdapterHarness::<Discord>::new().await;
+    let account = harness.connect().await;
+    let root = harness.deliver(&mut harness.post(&account, "one", Vec::new())).await.unwrap().published;
+
+    let breach = account.rules.thread_breaches(1).unwrap();
+    let refused = harness.publish(&harness.reply(&account, (&root, &root), "two", Vec::new())).await.unwrap_err();
+
+    assert!(breach.message.starts_with("Discord has no threads; give this account \"thread\": []"), "{breach:?}");
+    assert_reason_contains(refused, "a webhook cannot reply");
+    assert_eq!(harness.fake.public_posts().len(), 1);
+}
+
+#[tokio::test]
 async fn forum_that_requires_tags_says_what_to_do() {
     let harness = AdapterHarness::<Discord>::new().await;
     let account = harness.connect_directly().await.unwrap();

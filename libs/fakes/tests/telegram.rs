@@ -1,7 +1,7 @@
 //! Behavior specific to Telegram.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
-use domain::delivery::AttemptError;
+use domain::delivery::{AttemptError, Published, Resolution};
 use domain::media::{Facts, MimeType, Pixels};
 use domain::options::{OptionValue, Options};
 use domain::text::PostText;
@@ -110,6 +110,56 @@ async fn document_is_sent_as_a_document_with_its_caption() {
 
     let public = harness.fake.public_posts().pop().unwrap();
     assert_eq!((public.text.as_str(), public.media[0].mime_type), ("our plan", MimeType::Pdf));
+}
+
+#[tokio::test]
+async fn reply_follows_the_first_message_of_an_album() {
+    let harness = AdapterHarness::<Telegram>::new().await;
+    let account = harness.connect().await;
+    let root = harness.deliver(&mut harness.post(&account, "one", Vec::new())).await.unwrap().published;
+    let mut parent = root.clone();
+    for (text, files) in [("two", 3), ("", 2), ("four", 1), ("", 1), ("six", 0)] {
+        let mut reply = harness.reply(&account, (&root, &parent), text, pictures(files));
+        reply.options = [("thread".to_owned(), OptionValue::Number(7))].into_iter().collect();
+
+        let published = harness.deliver(&mut reply).await.unwrap().published;
+
+        let shown = harness.fake.public_posts().pop().unwrap();
+        assert_eq!((shown.text.as_str(), shown.media.len()), (text, usize::from(files)));
+        assert_eq!(shown.reply_to, Some(parent.platform_post_id), "{text} with {files} files");
+        assert_eq!(harness.fake.latest_fields(), ["message_thread_id=7"]);
+        parent = published;
+    }
+}
+
+#[tokio::test]
+async fn reply_to_a_deleted_message_is_refused() {
+    let harness = AdapterHarness::<Telegram>::new().await;
+    let account = harness.connect().await;
+    let deleted = Published::new("404", harness.clock.now());
+
+    let refused = harness.publish(&harness.reply(&account, (&deleted, &deleted), "two", Vec::new())).await.unwrap_err();
+
+    assert!(
+        matches!(&refused, AttemptError::Refused { reason } if reason.contains("message to be replied not found")),
+        "{refused:?}"
+    );
+}
+
+/// A bot cannot read what the chat shows, so the thread ends there.
+#[tokio::test]
+async fn lost_reply_is_left_to_the_user() {
+    let harness = AdapterHarness::<Telegram>::new().await;
+    let account = harness.connect().await;
+    let root = harness.deliver(&mut harness.post(&account, "one", Vec::new())).await.unwrap().published;
+    let reply = harness.reply(&account, (&root, &root), "two", Vec::new());
+    let since = harness.clock.now();
+    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+    harness.publish(&reply).await.unwrap_err();
+
+    let resolution = harness.resolve(&reply, since).await;
+
+    assert!(matches!(resolution, Resolution::Undeterminable { .. }), "{resolution:?}");
 }
 
 #[tokio::test]

@@ -7,10 +7,13 @@
 //!   2 tokens; otherwise the user pastes the URL of a webhook.
 //! - Files are part of the publish call, so nothing is prepared.
 //! - Webhooks accept no `nonce` and cannot list messages: the outcome of a call whose response was
-//!   lost stays unknown, and the post is not sent again.
+//!   lost stays unknown, and the post is not sent again. Neither can they reply: the call has no
+//!   `message_reference`. So a webhook has no threads.
 //! - A bot has one token for all servers that it was added to, which stays in the operator's
 //!   secret. A message has a nonce, by which Discord recognizes a repeated call for some minutes;
 //!   later, and in forums, the messages of the channel show the outcome of a call.
+//! - A bot's reply refers to the message before it. In a forum, the replies are messages of the
+//!   thread that the post began, which has the id of its first message.
 //!
 //! `discord/api.rs` has the calls of a webhook and `bot.rs` those of the bot, `errors.rs` the error
 //! tables, `message.rs` the message that a post becomes, `webhook.rs` and `server.rs` the two kinds
@@ -35,6 +38,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use domain::connection::AccountInfo;
 use domain::delivery::{AttemptError, Published, Resolution};
+use domain::post::SegmentKind;
 use domain::rules::Rules;
 use http::HeaderValue;
 use secrecy::ExposeSecret;
@@ -79,8 +83,9 @@ const SCOPE: &str = "webhook.incoming";
 const BOT_SCOPES: [&str; 2] = ["bot", "identify"];
 
 /// Permissions of the bot in the server: view channels, send messages, embed links, attach files,
-/// read the message history (for look-ups).
-const PERMISSIONS: u32 = 1 << 10 | 1 << 11 | 1 << 14 | 1 << 15 | 1 << 16;
+/// read the message history (for look-ups and replies), send messages in threads (for replies in
+/// forums).
+const PERMISSIONS: u64 = 1 << 10 | 1 << 11 | 1 << 14 | 1 << 15 | 1 << 16 | 1 << 38;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -205,7 +210,8 @@ impl Platform for Discord {
 #[async_trait::async_trait]
 impl Connect for Discord {
     fn rules(&self) -> Rules {
-        rules([])
+        let rules = rules([]);
+        if self.bot.is_some() { rules.with_threads() } else { rules }
     }
 
     fn fields(&self) -> &'static [Field] {
@@ -295,6 +301,9 @@ impl Publish for Discord {
         if request.options.text(CHANNEL).is_some() {
             let reason = "option channel: the connected webhook posts in one channel only; leave this option out";
             return Err(AttemptError::Refused { reason: reason.to_owned() });
+        }
+        if request.segment != SegmentKind::Post {
+            return Err(AttemptError::Refused { reason: "a webhook cannot reply to a message".to_owned() });
         }
         let (key, stored) = webhook::load(request.credentials)?;
         let sending = self.api.send(&key, message::webhook_message(request), WITHIN, request.now);

@@ -16,6 +16,9 @@
 //!   specification does not say how long.
 //! - The messages of an account in a room can be read, with their transaction ids (for the device
 //!   that sent them) and with any further field of the message.
+//! - A thread has one first message, which is in no thread: Synapse refuses to "start threads from
+//!   an event with a relation". So all replies name the first message, and the one before them for
+//!   apps without threads.
 //! - A message has one file at most. Files are uploaded before, and are not visible until a message
 //!   shows them.
 //! - An event has at most 65,536 bytes. Encrypted rooms accept plain messages as well, so the
@@ -88,7 +91,8 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         "thread_root",
         OptionKind::Text { max: 255 },
-        "The ID of the message whose thread the post belongs to, such as $abc. The link to the message contains it.",
+        "The ID of the message whose thread the post belongs to, such as $abc. The link to the message contains it. \
+         The replies of the post belong to the same thread.",
     ),
 ];
 
@@ -155,6 +159,7 @@ fn rules(upload_limit: u64) -> Rules {
             Rule::max_alt_text(10_000, Counting::code_points()),
         ],
     )
+    .with_threads()
 }
 
 #[async_trait::async_trait]

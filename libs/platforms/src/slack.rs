@@ -14,6 +14,8 @@
 //!   never. So the call is looked up like one whose response was lost. Files that do not appear
 //!   within minutes are deleted and uploaded again, once, without alternative texts: Slack is known
 //!   to lose files that have one.
+//! - All replies of a thread name its first message by its timestamp, and never another reply
+//!   (`thread_ts`). They are listed in the thread, not in the channel.
 //!
 //! `slack/api.rs` has the calls, `errors.rs` the error table, `content.rs` how a text is written,
 //! `look_up.rs` how the outcome of a call is found.
@@ -185,6 +187,7 @@ impl Connect for Slack {
                 Rule::max_alt_text(1000, Counting::code_points()),
             ],
         )
+        .with_threads()
     }
 
     async fn authorize(
@@ -288,7 +291,7 @@ impl Publish for Slack {
     }
 
     async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {
-        let channel = channel(request)?;
+        let (channel, thread) = (channel(request)?, thread(request)?);
         let text = content::written(request.text)?;
         let bot = Bot::new(request);
         let Progress { files, .. } = Progress::load(request);
@@ -301,18 +304,17 @@ impl Publish for Slack {
                 text: &text,
                 reference: request.reference,
                 unfurl: request.options.flag("unfurl_links"),
+                thread,
             };
             let ts = self.api.send(bot, &message).await?;
             return Ok(look_up::message(request, channel, &ts));
         };
-        let shared = self.api.share(bot, channel, &text, &files).await;
+        let shared = self.api.share(bot, (channel, thread), &text, &files).await;
         let is_deleted_upload = |it: &CallError| request.may_have_published && errors::is_missing_file(it);
         shared
             .map_err(|it| if is_deleted_upload(&it) { it.with_message(|_| UPLOADED_AGAIN.to_owned()) } else { it })?;
         match self.api.share_status(bot, first, channel).await {
-            Ok(ShareStatus::Shared { ts }) => {
-                Ok(Published::new(first.clone(), request.now).with_url(look_up::link(request, channel, &ts)))
-            }
+            Ok(ShareStatus::Shared { ts }) => Ok(look_up::shared(request, channel, first, &ts)),
             // Slack carries out the share, whatever this call returns.
             _ => Err(AttemptError::Unknown { may_still_run: true, retry_at: None, reason: NOT_SHOWN_YET.to_owned() }),
         }
@@ -339,6 +341,14 @@ fn channel<'a>(request: &PublishRequest<'a>) -> Result<&'a str, AttemptError> {
     let named = request.options.text(CHANNEL).map(str::trim).filter(|it| is_channel(it));
     let reason = "option channel: this is not a channel ID such as C0123456789; choose one of the listed channels";
     named.ok_or_else(|| AttemptError::Refused { reason: reason.to_owned() })
+}
+
+/// The timestamp of the first message, to which all replies of a thread refer.
+fn thread<'a>(request: &PublishRequest<'a>) -> Result<Option<&'a str>, AttemptError> {
+    let Some(reply_to) = request.reply_to else { return Ok(None) };
+    let reason = "the first message of the thread has no timestamp; look in the channel";
+    let ts = reply_to.root.handle.as_deref();
+    ts.map(Some).ok_or_else(|| AttemptError::Refused { reason: reason.to_owned() })
 }
 
 /// Matches the ids that Slack's own check of `channel_id` accepts, without direct messages.

@@ -6,6 +6,8 @@
 //! - Files are part of the publish call, so only pictures that are too large are prepared.
 //! - There is no idempotency key, and a bot cannot read the messages of a channel: the outcome of a
 //!   call whose response was lost stays unknown, and the post is not sent again.
+//! - A reply refers to a message of the same chat, an album by its first message. Telegram refuses a
+//!   reply to a message that does not exist, unless the call permits it.
 //! - A group that becomes a supergroup gets another id. The new id is requested when the old one is
 //!   refused, and stored.
 //!
@@ -186,6 +188,7 @@ impl Connect for Telegram {
                 Rule::OfPost(PostRule::MaxTextWithMedia { max: 1024, counting: Counting::utf16() }),
             ],
         )
+        .with_threads()
     }
 
     fn fields(&self) -> &'static [Field] {

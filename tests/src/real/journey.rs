@@ -10,6 +10,7 @@ use domain::{
     delivery::{AttemptError, Published, Resolution},
     media::{AltText, Attachment, MimeType, Parts},
     options::Options,
+    post::SegmentKind,
     rules::Rule,
     testing::{a_connection, a_user},
     token::{Pkce, random_token},

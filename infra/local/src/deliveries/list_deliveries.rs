@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::response::Response;
-use domain::delivery::{Delivery, Published, State as DeliveryState};
+use domain::delivery::{Delivery, Published};
 use domain::id::PostId;
 use domain::post::Post;
 use futures::future::join_all;

@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 
 use self::channels::{Channel, channels};
 pub use self::channels::{FORUM, GENERAL, HIDDEN, NEWS, OF_ANOTHER_SERVER, READ_ONLY, VOICE};
-pub use self::permissions::{ATTACH, HISTORY, SEND, VIEW};
+pub use self::permissions::{ATTACH, HISTORY, IN_THREADS, SEND, VIEW};
 use self::permissions::{Overwrite, PERMISSIONS, bits};
 use super::api_error::{self, ApiError};
 use super::oauth::TOKEN;
@@ -100,7 +100,7 @@ const RULES: Rules = Rules {
     pkce: Pkce::Unknown,
     scopes: &["bot", "identify"],
     access_lives: Some(TimeDelta::days(7)),
-    page: &[("permissions", "117760")],
+    page: &[("permissions", "274878024704")],
     ..Rules::STANDARD
 };
 
@@ -192,6 +192,18 @@ impl DiscordBot {
             };
             memory.messages.push(message);
         }
+    }
+
+    /// A moderator deletes a message, or the first message of a thread.
+    pub fn delete_message(&self, id: &str) {
+        self.fake.memory().messages.retain(|it| it.id != id);
+    }
+
+    /// A moderator deletes all threads and their messages.
+    pub fn delete_threads(&self) {
+        let mut memory = self.fake.memory();
+        let threads: Vec<_> = memory.threads.drain(..).map(|it| it.id).collect();
+        memory.messages.retain(|it| !threads.contains(&it.channel));
     }
 
     /// Archives all threads, as Discord does with inactive ones.

@@ -3,15 +3,15 @@
 use domain::media::MimeType;
 use serde_json::{Map, Value};
 
-use super::Memory;
 use super::api_error::ApiError;
+use super::{Event, Memory};
 
 /// "The complete event MUST NOT be larger than 65536 bytes". A server adds this many bytes in a busy room.
 const OF_THE_SERVER: usize = 4_000;
 
 /// Refuses invalid messages and unknown references. A field outside the specification starts with a
 /// domain, so its name contains a dot.
-pub(super) fn check(memory: &Memory, content: &Map<String, Value>) -> Result<(), ApiError> {
+pub(super) fn check(memory: &Memory, room: &str, content: &Map<String, Value>) -> Result<(), ApiError> {
     let bad = |why: &str| Err(ApiError::bad(why));
     let text = |name: &str| content.get(name).and_then(Value::as_str);
     let size = serde_json::to_vec(content).map_or(usize::MAX, |it| it.len());
@@ -44,10 +44,7 @@ pub(super) fn check(memory: &Memory, content: &Map<String, Value>) -> Result<(),
         return bad("there is no m.mentions");
     }
     if let Some(relation) = content.get("m.relates_to") {
-        let root = relation["event_id"].as_str().unwrap_or_default();
-        if relation["rel_type"] != "m.thread" || !memory.events.iter().any(|it| it.id == root) {
-            return Err(ApiError::new(400, "M_UNKNOWN", "Can't relate to this event"));
-        }
+        check_thread(memory, room, relation)?;
     }
     if own.is_empty() {
         return Ok(());
@@ -64,6 +61,30 @@ pub(super) fn check(memory: &Memory, content: &Map<String, Value>) -> Result<(),
     let is_number = |name: &str| info.get(name).is_none_or(Value::is_u64);
     if !["w", "h", "duration"].into_iter().all(is_number) || text("filename").is_none() {
         return bad("info or filename is in another form");
+    }
+    Ok(())
+}
+
+/// Checks a thread relation with the errors of Synapse (`_validate_event_relation` in `message.py`). Synapse does not
+/// check the event of `m.in_reply_to`; the fake requires one of the thread.
+fn check_thread(memory: &Memory, room: &str, relation: &Value) -> Result<(), ApiError> {
+    let refused = |why: &str| Err(ApiError::new(400, "M_UNKNOWN", why));
+    if relation["rel_type"] != "m.thread" {
+        return refused("there is no relation of this kind");
+    }
+    let Some(root) = memory.events.iter().find(|it| relation["event_id"] == it.id) else {
+        return refused("Can't send relation to unknown event");
+    };
+    if root.room != room {
+        return refused("Relations must be in the same room");
+    }
+    if root.content.get("m.relates_to").is_some() {
+        return refused("Cannot start threads from an event with a relation");
+    }
+    let fallback = &relation["m.in_reply_to"]["event_id"];
+    let is_in_thread = |it: &&Event| it.id == root.id || it.content["m.relates_to"]["event_id"] == root.id;
+    if relation["is_falling_back"] != true || !memory.events.iter().filter(is_in_thread).any(|it| *fallback == it.id) {
+        return refused("the fallback is not an event of the thread");
     }
     Ok(())
 }

@@ -98,8 +98,12 @@ impl<const OAUTH: bool> FakePlatform for Matrix<OAUTH> {
                 continue;
             }
             let media: Vec<_> = medium(&memory, event, true).into_iter().collect();
-            let text = event.content["body"].as_str().unwrap_or_default().to_owned();
-            posts.push((post.to_owned(), PublicPost { id: event.id.clone(), text, media, reply_to: None }));
+            // Without a caption, the body of a file is its name.
+            let is_name = event.content["body"] == event.content["filename"];
+            let text = event.content["body"].as_str().filter(|_| !is_name).unwrap_or_default().to_owned();
+            let parent = event.content["m.relates_to"]["m.in_reply_to"]["event_id"].as_str();
+            let reply_to = parent.map(str::to_owned);
+            posts.push((post.to_owned(), PublicPost { id: event.id.clone(), text, media, reply_to }));
         }
         posts.into_iter().map(|(_, post)| post).collect()
     }

@@ -47,7 +47,7 @@ pub(super) async fn send(
     if room == SILENT {
         return Err(ApiError::forbidden("You don't have permission to post that to the room"));
     }
-    content::check(&memory, &fields)?;
+    content::check(&memory, &room, &fields)?;
     let membership = memory.limits.count(PER_USER, USER, 1, now);
     if membership.is_exceeded {
         return Err(ApiError::too_many((membership.resets_at - now).num_milliseconds()));

@@ -76,6 +76,26 @@ impl MatrixServer<'_> {
         let first = send("once", token, "said once").await;
         expect_equal("the same transaction, other words", send("once", token, "said twice").await, first.clone());
 
+        let reply = async |transaction: &str, root: &Value| {
+            let mut message = text_message("a reply");
+            message["m.relates_to"] = json!({
+                "rel_type": "m.thread", "event_id": root,
+                "is_falling_back": true, "m.in_reply_to": { "event_id": root },
+            });
+            let path = format!("{room}/send/m.room.message/{transaction}");
+            let MatrixResponse { status, body } = self.request(Method::PUT, &path, token, &message).await;
+            (status, body)
+        };
+        let (status, replied) = reply("thread1", &first).await;
+        expect_equal("a thread below a message", json!(status), json!(200));
+        for (what, transaction, root) in [
+            ("a thread below a reply", "thread2", &replied["event_id"]),
+            ("a thread below an unknown event", "thread3", &json!("$nothing:nowhere.invalid")),
+        ] {
+            let (status, body) = reply(transaction, root).await;
+            expect_equal(what, json!([status, body["errcode"]]), json!([400, "M_UNKNOWN"]));
+        }
+
         let other = self.log_in().await;
         let others = other["access_token"].as_str().unwrap_or_default();
         let id = async |token: &str| {

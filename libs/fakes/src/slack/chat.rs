@@ -5,10 +5,10 @@ use std::fmt::Write;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 
-use super::ARCHIVED;
 use super::api_error::ApiError;
 use super::call::Call;
 use super::fields::Fields;
+use super::{ARCHIVED, Message};
 use crate::fake::limits::{Limit, WindowStart};
 
 /// "Limit the number of characters in the text field to 4,000". Slack accepts more, and then splits
@@ -26,11 +26,13 @@ pub(super) fn post(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Api
     let (unfurl_links, unfurl_media) = (fields.flag("unfurl_links")?, fields.flag("unfurl_media")?);
     let links_names = fields.flag("link_names")?.unwrap_or_default();
     let metadata = fields.json("metadata")?;
+    let thread = fields.text("thread_ts")?;
     fields.end()?;
     if metadata.as_ref().is_some_and(|it| !is_metadata(it)) {
         return Err(ApiError::new("invalid_metadata_format"));
     }
     check_may_post(call, &channel, &text)?;
+    check_thread(call, &channel, thread.as_deref())?;
     let usage = call.memory.limits.count(PER_CHANNEL, &channel, 1, call.now);
     if usage.is_exceeded {
         return Err(ApiError::too_many((usage.resets_at - call.now).num_seconds().max(1)));
@@ -39,6 +41,7 @@ pub(super) fn post(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Api
     let ts = call.memory.say(&channel, &text, metadata, Vec::new(), call.now);
     if let Some(message) = call.memory.messages.last_mut() {
         message.unfurls = (unfurl_links, unfurl_media);
+        message.thread = thread;
     }
     Ok(json!({
         "ok": true, "channel": channel, "ts": ts,
@@ -59,6 +62,19 @@ pub(super) fn check_may_post(call: &Call<'_>, channel: &str, text: &str) -> Resu
         return Err(ApiError::new("msg_too_long"));
     }
     Ok(())
+}
+
+/// Checks that replies can refer to this message. "Never use a reply's ts value; use its parent instead." Slack does not
+/// say what it returns for another `ts`. It is reported to accept some, and to show such replies nowhere.
+pub(super) fn check_thread(call: &Call<'_>, channel: &str, thread: Option<&str>) -> Result<(), ApiError> {
+    let Some(thread) = thread else { return Ok(()) };
+    parse_ts(Some(thread.to_owned()), "invalid_thread_ts")?;
+    let is_root = |it: &&Message| it.channel == channel && it.ts == thread && it.at <= call.now;
+    match call.memory.messages.iter().find(is_root) {
+        None => Err(ApiError::new("thread_not_found")),
+        Some(Message { thread: Some(_), .. }) => Err(ApiError::new("cannot_reply_to_message")),
+        Some(_) => Ok(()),
+    }
 }
 
 /// Whether this is an event type with a payload.
@@ -92,8 +108,29 @@ pub(super) fn shown(text: &str) -> String {
     shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }
 
-/// `conversations.history`
-pub(super) fn history(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, ApiError> {
+/// `conversations.history`: newest first, without replies.
+pub(super) fn history(call: &mut Call<'_>, fields: Fields) -> Result<Value, ApiError> {
+    let mut response = list(call, fields, |it| it.thread.is_none(), true)?;
+    response["pin_count"] = 0.into();
+    Ok(response)
+}
+
+/// `conversations.replies`: the first message of the thread and its replies, oldest first.
+pub(super) fn replies(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, ApiError> {
+    let ts = fields.required("ts")?;
+    let Some(named) = call.memory.messages.iter().find(|it| it.ts == ts) else {
+        return Err(ApiError::new("thread_not_found"));
+    };
+    let root = named.thread.clone().unwrap_or(ts);
+    list(call, fields, |it| it.ts == root || it.thread.as_ref() == Some(&root), false)
+}
+
+fn list(
+    call: &Call<'_>,
+    mut fields: Fields,
+    is_listed: impl Fn(&Message) -> bool,
+    newest_first: bool,
+) -> Result<Value, ApiError> {
     let channel = fields.required("channel")?;
     let with_metadata = fields.flag("include_all_metadata")?.unwrap_or_default();
     let inclusive = fields.flag("inclusive")?.unwrap_or_default();
@@ -109,16 +146,23 @@ pub(super) fn history(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, 
         let is_edge = inclusive && (Some(at) == oldest || Some(at) == latest);
         is_edge || (oldest.is_none_or(|it| it < at) && latest.is_none_or(|it| at < it))
     };
-    let messages = call.memory.messages.iter().rev().filter(|it| it.channel == channel && is_asked(it.at));
-    let messages = messages.map(|it| {
+    let messages = call.memory.messages.iter().filter(|it| it.at <= call.now && it.channel == channel);
+    let messages = messages.filter(|it| is_asked(it.at) && is_listed(it)).map(|it| {
         let mut message = json!({ "type": "message", "text": it.text, "ts": it.ts, "user": "U0KEEPERBOT" });
+        if let Some(thread) = &it.thread {
+            message["thread_ts"] = thread.as_str().into();
+        }
         if let (true, Some(metadata)) = (with_metadata, &it.metadata) {
             message["metadata"] = metadata.clone();
         }
         message
     });
-    let (messages, next) = page.slice(messages.collect());
-    let mut response = json!({ "ok": true, "messages": messages, "has_more": !next.is_empty(), "pin_count": 0 });
+    let mut messages: Vec<_> = messages.collect();
+    if newest_first {
+        messages.reverse();
+    }
+    let (messages, next) = page.slice(messages);
+    let mut response = json!({ "ok": true, "messages": messages, "has_more": !next.is_empty() });
     if !next.is_empty() {
         response["response_metadata"] = json!({ "next_cursor": next });
     }

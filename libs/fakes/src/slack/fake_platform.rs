@@ -32,6 +32,10 @@ impl<R: Rotation> FakePlatform for Slack<R> {
         self.fake.memory().say(CHANNEL, text, None, Vec::new(), now);
     }
 
+    fn replies_to_root(&self) -> bool {
+        true
+    }
+
     fn public_posts(&self) -> Vec<PublicPost> {
         let memory = self.fake.memory();
         let now = self.fake.clock.now();
@@ -43,6 +47,10 @@ impl<R: Rotation> FakePlatform for Slack<R> {
 fn public_post(memory: &Memory, message: &Message) -> PublicPost {
     let files = message.files.iter().filter_map(|it| memory.files.get(it));
     let media = files.map(|it| medium(it.bytes.clone().unwrap_or_default().to_vec(), it.description.clone()));
-    let id = message.files.first().cloned().unwrap_or_else(|| format!("{}:{}", message.channel, message.ts));
-    PublicPost { id, text: chat::shown(&message.text), media: media.collect(), reply_to: None }
+    let root = memory.messages.iter().find(|it| Some(&it.ts) == message.thread.as_ref());
+    PublicPost { id: id(message), text: chat::shown(&message.text), media: media.collect(), reply_to: root.map(id) }
+}
+
+fn id(message: &Message) -> String {
+    message.files.first().cloned().unwrap_or_else(|| format!("{}:{}", message.channel, message.ts))
 }

@@ -137,6 +137,7 @@ pub(super) async fn arrive(State(fake): State<Arc<Fake>>, Path(ticket): Path<Str
 pub(super) fn share(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, ApiError> {
     let channel = fields.required("channel_id")?;
     let comment = fields.text("initial_comment")?;
+    let thread = fields.text("thread_ts")?;
     let listed = fields.json("files")?.and_then(|it| it.as_array().cloned()).unwrap_or_default();
     fields.end()?;
     let is_id = |it: u8| it.is_ascii_uppercase() || it.is_ascii_digit();
@@ -162,6 +163,7 @@ pub(super) fn share(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Ap
         ids.push(id.to_owned());
     }
     chat::check_may_post(call, &channel, comment.as_deref().unwrap_or("files"))?;
+    chat::check_thread(call, &channel, thread.as_deref())?;
     // A file with alternative text that is not an image never appears, without an error. This also
     // occurred with other files.
     let is_dropped =
@@ -172,6 +174,9 @@ pub(super) fn share(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Ap
     let text = comment.unwrap_or_default();
     call.memory.calls_people += chat::called(&text);
     let ts = call.memory.say(&channel, &text, None, ids.clone(), call.now + takes);
+    if let Some(message) = call.memory.messages.last_mut() {
+        message.thread = thread;
+    }
     for id in &ids {
         let shared = Share { channel: channel.clone(), ts: ts.clone(), at: call.now + takes };
         if let Some(file) = call.memory.files.get_mut(id) {

@@ -24,7 +24,7 @@ impl FaultInjection for Fake {
             Some("auth.revoke") => Some(Call::Revoke),
             Some("files.getUploadURLExternal") => Some(Call::Process),
             Some("chat.postMessage" | "files.completeUploadExternal") => Some(Call::Publish),
-            Some("conversations.history" | "files.info") => Some(Call::LookUp),
+            Some("conversations.history" | "conversations.replies" | "files.info") => Some(Call::LookUp),
             Some("auth.test" | "team.info") => Some(Call::Account),
             None | Some(_) => None,
         }

@@ -32,7 +32,7 @@ fn method_rule(method: &str) -> Option<(Option<&'static str>, Limit)> {
         "auth.revoke" => (None, TIER_3),
         // Private channels need another scope, which is checked for each channel.
         "users.conversations" => (Some("channels:read"), TIER_3),
-        "conversations.history" => (Some("channels:history"), TIER_3),
+        "conversations.history" | "conversations.replies" => (Some("channels:history"), TIER_3),
         "chat.postMessage" => (Some("chat:write"), SPECIAL),
         "files.getUploadURLExternal" | "files.completeUploadExternal" => (Some("files:write"), TIER_4),
         "files.info" => (Some("files:read"), TIER_4),
@@ -76,6 +76,7 @@ pub(super) async fn respond(
         "auth.test" => auth_test(fields),
         "users.conversations" => channels(call, fields),
         "conversations.history" => chat::history(call, fields),
+        "conversations.replies" => chat::replies(call, fields),
         "chat.postMessage" => chat::post(call, fields),
         "files.getUploadURLExternal" => files::announce(call, fields),
         "files.completeUploadExternal" => files::share(call, fields),

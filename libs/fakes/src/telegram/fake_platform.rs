@@ -50,11 +50,13 @@ impl FakePlatform for Telegram {
 
     fn public_posts(&self) -> Vec<PublicPost> {
         let memory = self.fake.memory();
+        // A reply to any message of an album is a reply to the post.
+        let post_of = |id: i64| memory.messages.iter().find(|it| it.has(id)).map(|it| it.id.to_string());
         let post = |it: &super::Message| PublicPost {
             id: it.id.to_string(),
             text: it.text.clone(),
             media: it.media.clone(),
-            reply_to: None,
+            reply_to: it.reply_to.and_then(post_of),
         };
         memory.messages.iter().map(post).collect()
     }

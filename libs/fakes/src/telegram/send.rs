@@ -26,6 +26,7 @@ pub(super) fn message(fake: &Fake, method: &str, fields: &mut Fields) -> Result<
             given.push(format!("{name}={value}"));
         }
     }
+    let reply_to = fields.take_json("reply_parameters").map(|it| parent(fake, &it)).transpose()?;
     let forbidden = fake.memory().forbidden;
     let mode = fields.take("parse_mode");
     given.extend(mode.as_ref().map(|it| format!("parse_mode={it}")));
@@ -63,7 +64,7 @@ pub(super) fn message(fake: &Fake, method: &str, fields: &mut Fields) -> Result<
     let chat = memory.chat(memory.id());
     let id = memory.messages.last().map_or(1, |it| it.id + i64::try_from(it.media.len().max(1)).unwrap_or(1));
     if failed.is_none() || !media.is_empty() {
-        memory.messages.push(Message { id, text, media, fields: given });
+        memory.messages.push(Message { id, text, media, fields: given, reply_to });
     }
     if let Some((position, error)) = failed {
         let description = format!("failed to send message #{position} with the error message \"{error}\"");
@@ -72,6 +73,20 @@ pub(super) fn message(fake: &Fake, method: &str, fields: &mut Fields) -> Result<
     let shown = |id: i64| json!({ "message_id": id, "date": 0, "chat": chat });
     let ids = (id..).take(count);
     Ok(if method == "sendMediaGroup" { ids.map(shown).collect() } else { shown(id) })
+}
+
+/// The message to which a message replies. It has to be in the chat, because `allow_sending_without_reply` is false by
+/// default.
+fn parent(fake: &Fake, parameters: &Value) -> Result<i64, ApiError> {
+    let unparsed = |why: &str| ApiError::bad(&format!("can't parse ReplyParameters: {why}"));
+    let parameters = parameters.as_object().ok_or_else(|| unparsed("expected an Object"))?;
+    if let Some(name) = parameters.keys().find(|it| *it != "message_id") {
+        return Err(unparsed(&format!("there is no {name}")));
+    }
+    let id = parameters.get("message_id").and_then(Value::as_i64);
+    let id = id.ok_or_else(|| unparsed("field \"message_id\" must be a valid Number"))?;
+    let is_there = fake.memory().messages.iter().any(|it| it.has(id));
+    if is_there { Ok(id) } else { Err(ApiError::bad("message to be replied not found")) }
 }
 
 /// The caption of an album, the displayed files, and the position and error of the first failed

@@ -30,7 +30,7 @@ async fn the_bot_is_added_to_a_server_on_discords_page() {
     let asked: BTreeMap<String, String> = Url::parse(&url).unwrap().query_pairs().into_owned().collect();
     let names: Vec<_> = asked.keys().map(String::as_str).collect();
     assert_eq!(names, ["client_id", "permissions", "redirect_uri", "response_type", "scope", "state"]);
-    assert_eq!((asked["scope"].as_str(), asked["permissions"].as_str()), ("bot identify", "117760"));
+    assert_eq!((asked["scope"].as_str(), asked["permissions"].as_str()), ("bot identify", "274878024704"));
 
     let account = harness.connect().await;
 

@@ -4,6 +4,7 @@
 mod connecting;
 mod doubts;
 mod posting;
+mod threads;
 
 use domain::options::{OptionValue, Options};
 use platforms::Account;

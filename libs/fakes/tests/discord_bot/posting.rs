@@ -116,7 +116,8 @@ async fn a_post_goes_to_its_own_server_alone() {
 async fn what_the_bot_may_not_do_in_a_channel_does_not_end_the_connection() {
     let (harness, account) = connected().await;
     let picture = || vec![sample(MimeType::Png, 1)];
-    let advice = "allow the bot to view the channel, send messages and attach files there, or choose another channel";
+    let advice = "allow the bot to view the channel, to send messages and messages in threads, and to attach files \
+                  there, or choose another channel";
 
     let reason = refused(&harness, &post(&harness, &account, (READ_ONLY, None), "hello", Vec::new())).await;
     assert!(reason.starts_with("Missing Permissions") && reason.ends_with(advice), "{reason}");

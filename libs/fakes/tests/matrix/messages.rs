@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
-use domain::media::MimeType;
+use domain::media::{AltText, MimeType};
 use domain::options::OptionValue;
 use fakes::matrix::{ELSEWHERE, ENCRYPTED, ROOM, SILENT};
 use http::Method;
@@ -61,6 +61,52 @@ async fn a_notice_and_a_thread_are_as_the_post_says() {
         (&content["m.relates_to"]["rel_type"], &content["m.relates_to"]["event_id"]),
         (&json!("m.thread"), &json!(root))
     );
+}
+
+#[tokio::test]
+async fn replies_are_in_the_thread_of_the_first_message() {
+    let (harness, account) = harness().await;
+    let mut of_others = harness.post(&account, "what begins it", Vec::new());
+    let of_others = harness.deliver(&mut of_others).await.unwrap().published.platform_post_id;
+    for named in [None, Some(OptionValue::Text(of_others))] {
+        let named: Vec<_> = named.map(|it| ("thread_root", it)).into_iter().collect();
+        let mut post = harness.post(&account, "one", Vec::new());
+        post.options = to(ROOM, &named);
+        let root = harness.deliver(&mut post).await.unwrap().published;
+        let mut parent = root.clone();
+        for text in ["two", "three"] {
+            let mut reply = harness.reply(&account, (&root, &parent), text, Vec::new());
+            reply.options = to(ROOM, &named);
+            let published = harness.deliver(&mut reply).await.unwrap().published;
+
+            let relation = harness.fake.contents().pop().unwrap()["m.relates_to"].clone();
+            let first = named.first().map_or(json!(root.platform_post_id), |(_, it)| json!(it));
+            let expected = json!({
+                "rel_type": "m.thread", "event_id": first,
+                "is_falling_back": true, "m.in_reply_to": { "event_id": parent.platform_post_id },
+            });
+            assert_eq!(relation, expected, "{named:?} {text}");
+            parent = published;
+        }
+        harness.clock.advance(TimeDelta::minutes(2));
+    }
+}
+
+/// Neither an empty message nor an empty caption is sent.
+#[tokio::test]
+async fn reply_may_have_files_alone() {
+    for alt_text in [None, Some("waves")] {
+        let (harness, account) = harness().await;
+        let root = harness.deliver(&mut harness.post(&account, "one", Vec::new())).await.unwrap().published;
+        let mut file = sample(MimeType::Png, 1);
+        file.attachment.alt_text = alt_text.map(|it| AltText::parse(it).unwrap());
+
+        harness.deliver(&mut harness.reply(&account, (&root, &root), "", vec![file])).await.unwrap();
+
+        let contents = harness.fake.contents();
+        assert_eq!(contents.len(), 2);
+        assert_eq!(contents[1]["body"], alt_text.unwrap_or("1.png"));
+    }
 }
 
 #[tokio::test]

@@ -36,8 +36,23 @@ async fn discord_answers_as_recorded() {
         harness.deliver(&mut post).await.unwrap_err();
     };
     let mut exchanges = exchanges_with::<Discord>(further).await;
-    exchanges.extend(exchanges_with::<DiscordBot>(thread()).await);
+    let further = async {
+        thread().await;
+        reply().await;
+    };
+    exchanges.extend(exchanges_with::<DiscordBot>(further).await);
     hold("discord", &exchanges, &KNOWN);
+}
+
+/// A channel lists a reply.
+async fn reply() {
+    let harness = AdapterHarness::<DiscordBot>::new().await;
+    let account = harness.connect().await;
+    let root = harness.deliver(&mut harness.post(&account, "how high?", Vec::new())).await.unwrap().published;
+    let reply = harness.reply(&account, (&root, &root), "very high", Vec::new());
+    let since = harness.clock.now();
+    harness.publish(&reply).await.unwrap();
+    harness.resolve(&reply, since).await;
 }
 
 /// A post starts a thread, which can be read as a channel.

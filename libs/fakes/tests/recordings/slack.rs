@@ -17,6 +17,11 @@ const KNOWN: KnownDifferences = KnownDifferences {
             "/messages/*/metadata: unexpected",
             "the recorded request does not ask for it",
         ),
+        (
+            "GET /api/conversations.replies",
+            "/messages/*/metadata: unexpected",
+            "the recorded request does not ask for it",
+        ),
         ("GET /api/files.info", "/file/shares/public/C0LIGHTHOUSE: unexpected", "the ids of channels are keys"),
         ("GET /api/files.info", "/file/shares/public/C0T8SE4AU: missing", "the ids of channels are keys"),
         ("POST /api/files.completeUploadExternal", "/error_description: unexpected", ECHO),
@@ -38,6 +43,13 @@ async fn further() {
         harness.fake.refuses("chat.postMessage", code);
         harness.publish(&harness.post(&account, code, Vec::new())).await.unwrap_err();
     }
+    let root = harness.publish(&harness.post(&account, "island", Vec::new())).await.unwrap();
+    harness.clock.advance(TimeDelta::seconds(2));
+    let reply = harness.reply(&account, (&root, &root), "one island", Vec::new());
+    let since = harness.clock.now();
+    harness.publish(&reply).await.unwrap();
+    harness.fake.has_pages_of(1);
+    harness.resolve(&reply, since).await;
     // A share of a file whose message never appears.
     let mut file = sample(MimeType::Png, 1);
     file.attachment.alt_text = Some(AltText::parse("waves").unwrap());

@@ -5,6 +5,7 @@ mod connecting;
 mod files;
 mod messages;
 mod strictness;
+mod threads;
 
 use domain::options::{OptionValue, Options};
 use fakes::slack::Slack;

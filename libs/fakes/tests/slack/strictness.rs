@@ -53,6 +53,8 @@ async fn a_message_has_to_be_as_it_is_documented() {
         (json!({"channel": "C0NOWHERE0", "text": "hi"}), "channel_not_found"),
         (json!({"channel": CHANNEL, "text": "hi", "metadata": {"event_type": "a b"}}), "invalid_metadata_format"),
         (json!({"channel": CHANNEL, "text": "hi", "metadata": "{}"}), "invalid_arguments"),
+        (json!({"channel": CHANNEL, "text": "hi", "thread_ts": "0"}), "invalid_thread_ts"),
+        (json!({"channel": CHANNEL, "text": "hi", "thread_ts": "1503435956.000247"}), "thread_not_found"),
         (json!([]), "json_not_object"),
         (json!({"channel": CHANNEL, "text": "hi"}), "ok"),
     ] {
@@ -76,6 +78,8 @@ async fn a_call_needs_a_token_that_covers_it() {
     assert_eq!(error_code(api.get("users.conversations").query(&[("limit", "1000")])).await, "invalid_limit");
     let latest = [("channel", CHANNEL), ("latest", "yesterday")];
     assert_eq!(error_code(api.get("conversations.history").query(&latest)).await, "invalid_ts_latest");
+    let thread = [("channel", CHANNEL), ("ts", "1503435956.000247")];
+    assert_eq!(error_code(api.get("conversations.replies").query(&thread)).await, "thread_not_found");
 
     harness.fake.set_scope("chat:write");
     assert_eq!(error_code(api.get("files.info").query(&[("file", "F1")])).await, "missing_scope");

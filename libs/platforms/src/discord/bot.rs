@@ -132,6 +132,13 @@ pub(super) struct Listed {
     /// Documented for every message, but some listed ones lack it.
     #[serde(default)]
     pub(super) nonce: serde_json::Value,
+    /// The message that a reply refers to, even if it was deleted.
+    pub(super) message_reference: Option<Reference>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Reference {
+    pub(super) message_id: Option<Snowflake>,
 }
 
 #[derive(Deserialize)]

@@ -33,6 +33,10 @@ pub(super) const BOT_ERRORS: ErrorTable = ErrorTable {
         // Whatever the status: explicit content, too large, too many active threads, automatic
         // moderation of text and title, harmful links, no files in this server.
         ErrorRule::codes(&["20009", "40005", "160006", "200000", "200001", "240000", "400001"]),
+        ErrorRule::codes(&["160002"]).user_message(
+            "the bot cannot reply, because it may not read the channel's messages: give it the permission Read Message \
+             History",
+        ),
         ErrorRule::codes(&["40066", "40067"]).user_message(TAG_REQUIRED),
         // The object of the call does not exist, or this token has no access to it.
         ErrorRule::status(403).kind(ErrorKind::Unauthorized),

@@ -2,8 +2,8 @@
 //!
 //! A message is recognized by its nonce, if the list has it, and by the names of its files, which
 //! contain the nonce. A message without either, and the first message of a thread without files, is
-//! recognized by its text: a message of our bot, since the call, with the same text, that no other
-//! delivery has claimed.
+//! recognized by its text: a message of our bot, since the call, with the same text and parent, that
+//! no other delivery has claimed.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,8 @@ pub(super) async fn look_up(
 ) -> Result<Recognition, CallError> {
     let (from, to) =
         (Snowflake::at(since - MAX_CLOCK_SKEW), Snowflake::at(request.called_at + LATEST + MAX_CLOCK_SKEW));
-    let look = LookUp { bot, server, place, request, from, to, nonce: message::nonce(request) };
+    let parent = request.reply_to.and_then(|it| Snowflake::parse(&it.parent.platform_post_id));
+    let look = LookUp { bot, server, place, request, from, to, parent, nonce: message::nonce(request) };
     let seen = match place.title {
         None => look.messages().await?,
         Some(title) => look.threads(title, since).await?,
@@ -57,6 +58,8 @@ struct LookUp<'a> {
     /// The ids that the call may have created are between these.
     from: Snowflake,
     to: Snowflake,
+    /// The message that a reply refers to.
+    parent: Option<Snowflake>,
     nonce: String,
 }
 
@@ -84,7 +87,7 @@ const UNREADABLE: &str =
 impl LookUp<'_> {
     /// The messages of the channel, page by page, from before the call on.
     async fn messages(&self) -> Result<ListedPosts, CallError> {
-        let channel = self.place.channel.id;
+        let channel = self.place.list();
         let (mut posts, mut after) = (Vec::new(), self.from);
         let mut is_all = Err(TOO_MUCH);
         for number in 0..MAX_PAGES {
@@ -167,7 +170,8 @@ impl LookUp<'_> {
         if nonces.peek().is_some() {
             return if nonces.any(|it| it == self.nonce) { PostMatch::Exact } else { PostMatch::Different };
         }
-        if file_names.len() != self.request.media.len() {
+        let parent = message.message_reference.as_ref().and_then(|it| it.message_id);
+        if parent != self.parent || file_names.len() != self.request.media.len() {
             return PostMatch::Different;
         }
         let (shown, sent) = (message.content.trim(), self.request.text.trim());

@@ -71,6 +71,10 @@ pub(super) fn bot_message<'a>(request: &PublishRequest<'a>, nonce: &str, title: 
     } else {
         message.payload["nonce"] = nonce.into();
         message.payload["enforce_nonce"] = true.into();
+        if let Some(reply_to) = request.reply_to {
+            // Discord refuses the reply if this message does not exist: `fail_if_not_exists` is true by default.
+            message.payload["message_reference"] = json!({"message_id": reply_to.parent.platform_post_id});
+        }
     }
     message
 }

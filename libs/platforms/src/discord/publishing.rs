@@ -6,7 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{AttemptError, Published, Resolution};
 
 use super::TITLE;
-use super::bot::{Bot, Channel};
+use super::bot::Bot;
 use super::errors::{MISSING_PERMISSIONS, UNKNOWN_CHANNEL};
 use super::look_up::{link, look_up};
 use super::message;
@@ -79,12 +79,11 @@ async fn send(
     request: &PublishRequest<'_>,
     deadline: &Deadline,
 ) -> Result<Published, CallError> {
-    let Destination { channel: Channel { id: channel, .. }, title } = place;
-    let message = message::bot_message(request, &message::nonce(request), *title);
+    let message = message::bot_message(request, &message::nonce(request), place.title);
     let sending = async {
-        match title {
-            None => bot.send(*channel, message, WITHIN).await,
-            Some(_) => bot.create_thread(*channel, message, WITHIN).await,
+        match place.title {
+            None => bot.send(place.list(), message, WITHIN).await,
+            Some(_) => bot.create_thread(place.channel.id, message, WITHIN).await,
         }
     };
     let late = || CallError::from_transport(TransportError::Late, Effect::Public, TITLE);
@@ -102,7 +101,8 @@ async fn attempt_error(bot: Bot<'_>, server: Server, error: CallError, deadline:
     let is_permission = error.has_code(MISSING_PERMISSIONS);
     let message = error.message;
     let no_access = format!(
-        "{message}: allow the bot to view the channel, send messages and attach files there, or choose another channel"
+        "{message}: allow the bot to view the channel, to send messages and messages in threads, and to attach files \
+         there, or choose another channel"
     );
     if is_permission {
         return AttemptError::Refused { reason: no_access };
@@ -162,6 +162,7 @@ pub(super) async fn resolve(
         }
         Ok(Recognition::Candidate(published)) => return Resolution::Candidate(published),
         Ok(Recognition::Pending { reason }) => reason,
+        Err(error) if place.is_in_thread() && error.has_code(UNKNOWN_CHANNEL) => return Resolution::NotPublished,
         Err(error) if is_access_error(&error) => return failed_look_up(bot, server, error, &deadline).await,
         Err(error) => error.message,
     };

@@ -67,7 +67,7 @@ pub(super) fn rules(extra_rules: impl IntoIterator<Item = PostRule>) -> Rules {
     Rules::new(TITLE, rules.into_iter().chain(extra_rules.into_iter().map(Rule::OfPost)).collect::<Vec<_>>())
 }
 
-/// A webhook posts in one channel.
+/// A webhook posts in one channel, and cannot reply.
 pub(super) fn webhook_rules() -> Rules {
     rules([PostRule::RefusedOptions { options: vec![CHANNEL.to_owned()] }])
 }
@@ -75,5 +75,5 @@ pub(super) fn webhook_rules() -> Rules {
 /// The bot posts in any channel, under its own name.
 pub(super) fn server_rules() -> Rules {
     let required = PostRule::RequiredOptions { options: vec![CHANNEL.to_owned()] };
-    rules([required, PostRule::RefusedOptions { options: AUTHOR.map(str::to_owned).into() }])
+    rules([required, PostRule::RefusedOptions { options: AUTHOR.map(str::to_owned).into() }]).with_threads()
 }

@@ -154,11 +154,13 @@ impl Kind {
     }
 }
 
-/// The channel and title of a post.
+/// The channel and title of a post, or the place of a reply.
 pub(super) struct Destination<'a> {
     pub(super) channel: Channel,
     /// The title of the post, in a forum.
     pub(super) title: Option<&'a str>,
+    /// The thread of a reply, in a forum. It has the permissions of the forum.
+    thread: Option<Snowflake>,
 }
 
 /// The channel that the post names.
@@ -172,10 +174,20 @@ impl<'a> Destination<'a> {
     pub(super) fn new(request: &PublishRequest<'a>, server: Server, channel: Channel) -> Result<Self, AttemptError> {
         let refused = |reason: &str| Err(AttemptError::Refused { reason: reason.to_owned() });
         let title = request.options.text("thread_name");
+        let kind = Kind::from_type(channel.kind);
         if channel.guild_id != Some(server.guild) {
             return refused("option channel: this channel is in another server; choose one of the listed channels");
         }
-        match (Kind::from_type(channel.kind), title) {
+        if let (Some(Kind::Forum), Some(reply_to)) = (kind, request.reply_to) {
+            // A thread has the id of its first message.
+            let thread = Snowflake::parse(&reply_to.root.platform_post_id);
+            return if thread.is_some() {
+                Ok(Self { channel, title: None, thread })
+            } else {
+                refused("the first message of the thread has no ID of Discord")
+            };
+        }
+        match (kind, title) {
             (None, _) => refused("option channel: this kind of channel does not accept posts; choose another channel"),
             (Some(Kind::Messages), Some(_)) => refused(
                 "option thread_name: only posts in forum and media channels have a title; leave this option \
@@ -184,8 +196,17 @@ impl<'a> Destination<'a> {
             (Some(Kind::Forum), None) => {
                 refused("option thread_name: a post in a forum or media channel needs a title; add one")
             }
-            (Some(Kind::Messages), None) | (Some(Kind::Forum), Some(_)) => Ok(Self { channel, title }),
+            (Some(Kind::Messages), None) | (Some(Kind::Forum), Some(_)) => Ok(Self { channel, title, thread: None }),
         }
+    }
+
+    /// The channel or thread that lists the message.
+    pub(super) fn list(&self) -> Snowflake {
+        self.thread.unwrap_or(self.channel.id)
+    }
+
+    pub(super) const fn is_in_thread(&self) -> bool {
+        self.thread.is_some()
     }
 }
 

@@ -4,7 +4,7 @@
 //! value of both properties are identical, this is the filename of the original upload. Otherwise,
 //! this is a caption". So the first file has the post's text as its caption, and each further file
 //! its alternative text. If the first file has an alternative text as well, the post's text is sent
-//! before it, as a separate message.
+//! before it, as a separate message. A post without a text has no such message and no such caption.
 
 use domain::delivery::AttemptError;
 use domain::media::{Attachment, FileType};
@@ -44,6 +44,7 @@ pub(super) fn messages(request: &PublishRequest<'_>, uploaded: &[String]) -> Res
     let mut contents: Vec<Value> = files.map(|(at, (file, uri))| file_content(at, file, uri)).collect();
     let is_described = request.media.first().is_some_and(|it| it.alt_text.is_some());
     match contents.first_mut() {
+        Some(_) if request.text.is_empty() => {}
         Some(first) if !is_described => set_text(first, request.text),
         _ => {
             let is_notice = request.options.flag("notice") == Some(true);
@@ -58,10 +59,10 @@ pub(super) fn messages(request: &PublishRequest<'_>, uploaded: &[String]) -> Res
         content[REFERENCE] = transaction.clone().into();
         // No user is notified because a word happens to be their name.
         content["m.mentions"] = json!({});
-        if let Some(root) = thread {
+        if let Some(Thread { root, parent }) = thread {
             content["m.relates_to"] = json!({
                 "rel_type": "m.thread", "event_id": root,
-                "is_falling_back": true, "m.in_reply_to": { "event_id": root },
+                "is_falling_back": true, "m.in_reply_to": { "event_id": parent },
             });
         }
         enforce_size_limit(&mut content)?;
@@ -150,11 +151,21 @@ fn enforce_size_limit(content: &mut Value) -> Result<(), AttemptError> {
     Err(AttemptError::Refused { reason })
 }
 
-/// The message whose thread a post belongs to.
-fn thread<'a>(request: &PublishRequest<'a>) -> Result<Option<&'a str>, AttemptError> {
-    let Some(named) = request.options.text("thread_root").map(str::trim) else { return Ok(None) };
+/// The thread of a message. Apps without threads show the message as a reply to its parent.
+struct Thread<'a> {
+    root: &'a str,
+    parent: &'a str,
+}
+
+/// The thread of the post that the user names, or the one that a reply continues. A named thread stays the thread of all
+/// replies: the first message of another thread may not be in one itself.
+fn thread<'a>(request: &PublishRequest<'a>) -> Result<Option<Thread<'a>>, AttemptError> {
+    let reply_to = request.reply_to.map(|it| (&*it.root.platform_post_id, &*it.parent.platform_post_id));
+    let Some(named) = request.options.text("thread_root").map(str::trim) else {
+        return Ok(reply_to.map(|(root, parent)| Thread { root, parent }));
+    };
     if named.starts_with('$') && named.bytes().all(|it| it.is_ascii_graphic()) {
-        return Ok(Some(named));
+        return Ok(Some(Thread { root: named, parent: reply_to.map_or(named, |(_, parent)| parent) }));
     }
     let reason = "option thread_root: this is not the ID of a message; copy it from the message's link, where it \
                   starts with $";

@@ -87,6 +87,8 @@ pub(super) struct Message<'a> {
     pub(super) reference: &'a str,
     /// Whether links are shown with a preview.
     pub(super) unfurl: Option<bool>,
+    /// The timestamp of the thread's first message, for a reply.
+    pub(super) thread: Option<&'a str>,
 }
 
 /// Whether a file is in a channel.
@@ -170,7 +172,7 @@ struct Paging {
     next_cursor: String,
 }
 
-/// A page of the messages of a channel.
+/// A page of the messages of a channel or a thread.
 #[derive(Deserialize)]
 pub(super) struct History {
     messages: Vec<Listed>,
@@ -290,22 +292,29 @@ impl Api {
             body["unfurl_links"] = unfurl.into();
             body["unfurl_media"] = unfurl.into();
         }
+        if let Some(thread) = message.thread {
+            body["thread_ts"] = thread.into();
+        }
         let Posted { ts } = self.post(bot, "chat.postMessage").json(&body).timeout(PUBLISH).read().await?;
         Ok(ts.0)
     }
 
-    /// Makes uploaded files public with a text. Success means that Slack has begun to share them.
+    /// Makes uploaded files public with a text, in the channel or in the thread of a message. Success means that Slack
+    /// has begun to share them.
     pub(super) async fn share(
         &self,
         bot: Bot<'_>,
-        channel: &str,
+        (channel, thread): (&str, Option<&str>),
         text: &str,
         files: &[String],
     ) -> Result<(), CallError> {
         let files: Vec<_> = files.iter().map(|it| json!({ "id": it })).collect();
         let files = Value::from(files).to_string();
-        let call = self.post(bot, "files.completeUploadExternal");
-        let call = call.form(&[("files", files.as_str()), ("channel_id", channel), ("initial_comment", text)]);
+        let comment = Some(text).filter(|it| !it.is_empty());
+        let optional = [("initial_comment", comment), ("thread_ts", thread)];
+        let optional = optional.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        let fields: Vec<_> = [("files", files.as_str()), ("channel_id", channel)].into_iter().chain(optional).collect();
+        let call = self.post(bot, "files.completeUploadExternal").form(&fields);
         call.timeout(PUBLISH).read().await.map(|Done {}| ())
     }
 
@@ -325,16 +334,21 @@ impl Api {
         call.timeout(SHARING).read().await.map(|Done {}| ())
     }
 
-    /// The messages of a channel in this time, newest first.
+    /// The messages of a channel in this time, newest first; or those of a thread, oldest first. The list of a channel
+    /// has no replies.
     pub(super) async fn history(
         &self,
         bot: Bot<'_>,
-        channel: &str,
+        (channel, thread): (&str, Option<&str>),
         (oldest, latest): (DateTime<Utc>, DateTime<Utc>),
         cursor: Option<&str>,
     ) -> Result<History, CallError> {
         let ts = |it: DateTime<Utc>| format!("{}.000000", it.timestamp());
-        let call = self.get(bot, "conversations.history").query(&[
+        let call = match thread {
+            Some(thread) => self.get(bot, "conversations.replies").query(&[("ts", thread)]),
+            None => self.get(bot, "conversations.history"),
+        };
+        let call = call.query(&[
             ("channel", channel),
             ("oldest", &ts(oldest)),
             ("latest", &ts(latest)),

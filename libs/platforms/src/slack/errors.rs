@@ -79,6 +79,12 @@ pub(super) const ERRORS: ErrorTable = ErrorTable {
         ),
         for_codes(&["restricted_action_thread_only_channel"])
             .user_message("the channel accepts replies only: choose another channel"),
+        for_codes(&["invalid_thread_ts", "thread_not_found"])
+            .user_message("the first message of the thread is not in the channel any more"),
+        for_codes(&["cannot_reply_to_message"]).user_message("the first message of the thread accepts no replies"),
+        for_codes(&["restricted_action_thread_locked"]).user_message("an administrator has locked the thread"),
+        for_codes(&["restricted_action_non_threadable_channel"])
+            .user_message("the channel accepts no replies: choose another channel, or post without a thread"),
         for_codes(&["posting_to_channel_denied"])
             .user_message("the app may not post in the channel: ask an administrator to allow it"),
         for_codes(&["ekm_access_denied"]).user_message("the workspace's administrators have suspended posting"),

@@ -5,7 +5,7 @@ use domain::delivery::{Published, Resolution};
 
 use super::api::{Api, Bot, ShareStatus};
 use super::errors::is_missing_file;
-use super::{Progress, channel};
+use super::{Progress, channel, thread};
 use crate::publish_request::PublishRequest;
 
 /// How long Slack may take to show files that it accepted. It takes seconds; large files are
@@ -17,6 +17,9 @@ const MAX_CLOCK_SKEW: TimeDelta = TimeDelta::minutes(15);
 
 /// The most pages of a channel that one look-up reads.
 const MAX_PAGES: usize = 5;
+
+/// The bot may read channels but no threads, or the first message of the thread was deleted.
+const UNREADABLE_THREAD: &[&str] = &["not_allowed_token_type", "thread_not_found"];
 
 /// Looks up whether the publish call took effect.
 pub(super) async fn resolve(api: &Api, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
@@ -41,10 +44,7 @@ async fn look_up_files(
     (first, progress): (&str, &Progress),
 ) -> Resolution {
     match api.share_status(Bot::new(request), first, channel).await {
-        Ok(ShareStatus::Shared { ts }) => {
-            let at = at(&ts).unwrap_or(request.now);
-            Resolution::Found(Published::new(first.to_owned(), at).with_url(link(request, channel, &ts)))
-        }
+        Ok(ShareStatus::Shared { ts }) => Resolution::Found(shared(request, channel, first, &ts)),
         Ok(ShareStatus::NotYet) if request.now < request.called_at + SHARE_TIMEOUT => {
             Resolution::Pending { reason: super::NOT_SHOWN_YET.to_owned() }
         }
@@ -79,13 +79,19 @@ async fn withdraw_upload(api: &Api, request: &PublishRequest<'_>, progress: &Pro
     Resolution::Refused { reason: reason.to_owned() }
 }
 
-/// Reads the messages of the channel around the time of the calls.
+/// Reads the messages of the channel, or of the thread, around the time of the calls.
 async fn look_up_message(api: &Api, request: &PublishRequest<'_>, channel: &str, since: DateTime<Utc>) -> Resolution {
+    // Without the first message of its thread, the call was never made.
+    let Ok(thread) = thread(request) else { return Resolution::NotPublished };
     let around = (since - MAX_CLOCK_SKEW, request.called_at + MAX_CLOCK_SKEW);
     let mut cursor = None;
     for _ in 0..MAX_PAGES {
-        let page = match api.history(Bot::new(request), channel, around, cursor.as_deref()).await {
+        let page = match api.history(Bot::new(request), (channel, thread), around, cursor.as_deref()).await {
             Ok(page) => page,
+            // The connection is valid: only this list is closed to the bot, or gone.
+            Err(error) if thread.is_some() && error.has_code(UNREADABLE_THREAD) => {
+                return Resolution::Undeterminable { advice: error.message };
+            }
             Err(error) => return error.resolution(),
         };
         if let Some(found) = page.find_by_reference(request.reference) {
@@ -98,22 +104,32 @@ async fn look_up_message(api: &Api, request: &PublishRequest<'_>, channel: &str,
         }
     }
     Resolution::Pending {
-        reason: "the channel has had too many messages since then for the post to be found; look in \
-                                   the channel"
+        reason: "the channel has had too many messages since then for the post to be found; look in the channel"
             .to_owned(),
     }
 }
 
 /// A public message, identified by its channel and timestamp.
 pub(super) fn message(request: &PublishRequest<'_>, channel: &str, ts: &str) -> Published {
-    let at = at(ts).unwrap_or(request.now);
-    Published::new(format!("{channel}:{ts}"), at).with_url(link(request, channel, ts))
+    published(request, channel, format!("{channel}:{ts}"), ts)
 }
 
-/// The link to a message, under the workspace's URL.
-pub(super) fn link(request: &PublishRequest<'_>, channel: &str, ts: &str) -> Option<String> {
+/// A public message with files, identified by the first one, which has its id before the call.
+pub(super) fn shared(request: &PublishRequest<'_>, channel: &str, first: &str, ts: &str) -> Published {
+    published(request, channel, first.to_owned(), ts)
+}
+
+fn published(request: &PublishRequest<'_>, channel: &str, id: String, ts: &str) -> Published {
+    let at = at(ts).unwrap_or(request.now);
+    Published::new(id, at).with_url(link(request, channel, ts)).with_handle(ts)
+}
+
+/// The link to a message, under the workspace's URL. That of a reply also names its thread.
+fn link(request: &PublishRequest<'_>, channel: &str, ts: &str) -> Option<String> {
     let workspace = request.profile.profile_url.as_deref()?.trim_end_matches('/');
-    Some(format!("{workspace}/archives/{channel}/p{}", ts.replace('.', "")))
+    let thread = thread(request).ok().flatten();
+    let thread = thread.map(|it| format!("?thread_ts={it}&cid={channel}")).unwrap_or_default();
+    Some(format!("{workspace}/archives/{channel}/p{}{thread}", ts.replace('.', "")))
 }
 
 /// When a message was posted, by Slack's clock.

@@ -97,12 +97,14 @@ pub(super) async fn build<'a>(request: &PublishRequest<'a>, chat: i64) -> Result
     set("disable_notification", flag("silent"));
     set("protect_content", flag("protect_content"));
     set("message_thread_id", request.options.number("thread").map(Value::from));
+    set("reply_parameters", parent(request)?.map(|it| json!({"message_id": it})));
     let mode = match request.options.text("parse_mode") {
         Some("html") => Some("HTML"),
         Some("markdown") => Some("MarkdownV2"),
         _ => None,
     };
     let mode = mode.map(|it| json!(it));
+    let caption = Some(request.text).filter(|it| !it.is_empty()).map(|it| json!(it));
 
     let files = files(request).await?;
     let method = match request.media {
@@ -114,8 +116,8 @@ pub(super) async fn build<'a>(request: &PublishRequest<'a>, chat: i64) -> Result
             "sendMessage"
         }
         [only] => {
-            set("caption", Some(json!(request.text)));
-            set("parse_mode", mode);
+            set("parse_mode", mode.filter(|_| caption.is_some()));
+            set("caption", caption);
             match media_type(only) {
                 "photo" => "sendPhoto",
                 "animation" => "sendAnimation",
@@ -134,8 +136,8 @@ pub(super) async fn build<'a>(request: &PublishRequest<'a>, chat: i64) -> Result
             let entry = |(index, file): (usize, &Attachment)| {
                 let mut entry = json!({"type": media_type(file), "media": format!("attach://f{index}")});
                 // Telegram shows only the first caption, below the album.
-                if index == 0 {
-                    entry["caption"] = request.text.into();
+                if let (0, Some(caption)) = (index, &caption) {
+                    entry["caption"] = caption.clone();
                     if let Some(mode) = &mode {
                         entry["parse_mode"] = mode.clone();
                     }
@@ -147,6 +149,13 @@ pub(super) async fn build<'a>(request: &PublishRequest<'a>, chat: i64) -> Result
         }
     };
     Ok(Message { method, fields, files, reader: request.files })
+}
+
+/// The id of the message that a reply follows: of an album, its first message.
+fn parent(request: &PublishRequest<'_>) -> Result<Option<i64>, CallError> {
+    let Some(reply_to) = request.reply_to else { return Ok(None) };
+    let id = reply_to.parent.platform_post_id.parse().ok();
+    id.map(Some).ok_or_else(|| CallError::invalid_post("the message before this one has no ID of Telegram"))
 }
 
 /// Telegram's type of a file.

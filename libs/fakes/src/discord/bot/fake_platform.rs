@@ -76,7 +76,7 @@ impl FakePlatform for DiscordBot {
             id: it.id.clone(),
             text: it.text.clone(),
             media: it.media.clone(),
-            reply_to: None,
+            reply_to: it.parent().map(str::to_owned),
         };
         memory.messages.iter().filter(|it| it.is_ours).map(post).collect()
     }

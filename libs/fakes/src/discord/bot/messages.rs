@@ -11,8 +11,8 @@ use platforms::conformance::fake_platform::PublicMedium;
 use serde_json::{Map, Value, json};
 use url::form_urlencoded;
 
-use super::permissions::{ATTACH, HISTORY, SEND, VIEW};
-use super::{BOT, Fake, Memory, Message};
+use super::permissions::{ATTACH, HISTORY, IN_THREADS, SEND, VIEW};
+use super::{BOT, Fake, GUILD, Memory, Message};
 use crate::discord::api_error::{ApiError, rate_headers};
 use crate::discord::fields::Fields;
 use crate::discord::files::{Body, File};
@@ -80,9 +80,40 @@ impl Memory {
         self.messages.push(Message { id, channel, is_ours: true, text, media, names, nonce, at, payload });
         &self.messages[self.messages.len() - 1]
     }
+
+    /// Checks that the bot may send messages to a channel or a thread.
+    fn check_may_send(&self, channel: &str) -> Result<(), ApiError> {
+        if self.threads.iter().any(|it| it.id == channel) {
+            return self.channel(channel, IN_THREADS).map(|_| ());
+        }
+        match self.channel(channel, SEND)?.kind {
+            0 | 5 => Ok(()),
+            _ => Err(ApiError::bad(50_008, "Cannot send messages in a non-text channel")),
+        }
+    }
+
+    /// Checks that a reply refers to a message of the same channel. "When sending, only `message_id` is required."
+    fn check_reference(&self, channel: &str, reference: &Value) -> Result<(), ApiError> {
+        let wrong = |code: &str, message: &str| Err(ApiError::field("message_reference", code, message));
+        let id = reference.as_object().filter(|it| it.len() == 1).and_then(|it| it.get("message_id")?.as_str());
+        let Some(id) = id else { return wrong("BASE_TYPE_REQUIRED", "Name only the message.") };
+        if !self.channel(channel, VIEW)?.permits(HISTORY) {
+            let message = "Cannot reply without permission to read message history";
+            return Err(ApiError::new(StatusCode::FORBIDDEN, 160_002, message));
+        }
+        match self.messages.iter().find(|it| it.channel == channel && it.id == id) {
+            Some(_) => Ok(()),
+            None => wrong("MESSAGE_REFERENCE_UNKNOWN_MESSAGE", "Unknown message"),
+        }
+    }
 }
 
 impl Message {
+    /// The id of the message to which it replies.
+    pub(super) fn parent(&self) -> Option<&str> {
+        self.payload["message_reference"]["message_id"].as_str()
+    }
+
     /// The message resource; the response to the sending call includes the nonce.
     pub(super) fn to_json(&self, has_nonce: bool) -> Value {
         let file = |(name, medium): (&String, &PublicMedium)| {
@@ -107,6 +138,11 @@ impl Message {
             "timestamp": self.at.to_rfc3339(),
             "edited_timestamp": null,
         });
+        if let Some(parent) = self.parent() {
+            object["type"] = 19.into();
+            object["message_reference"] =
+                json!({ "message_id": parent, "channel_id": self.channel, "guild_id": GUILD });
+        }
         if let Some(nonce) = self.nonce.as_ref().filter(|_| has_nonce) {
             object["nonce"] = nonce.as_str().into();
         }
@@ -120,9 +156,7 @@ pub(super) async fn create(
     headers: HeaderMap,
     request: Request,
 ) -> Result<Response, ApiError> {
-    if !matches!(fake.authenticate_bot(&headers)?.channel(&channel, SEND)?.kind, 0 | 5) {
-        return Err(ApiError::bad(50_008, "Cannot send messages in a non-text channel"));
-    }
+    fake.authenticate_bot(&headers)?.check_may_send(&channel)?;
     let usage = fake.counted(&channel)?;
     let Body { payload, files } = Body::read(request).await?;
     let mut memory = fake.memory();
@@ -138,9 +172,16 @@ pub(super) async fn create(
             return Err(ApiError::field("enforce_nonce", "BOOLEAN_TYPE_CONVERT", "Must be either true or false."));
         }
     };
+    if let Some(reference) = fields.0.remove("message_reference") {
+        memory.check_reference(&channel, &reference)?;
+    }
     let body = MessageBody::read(&mut fields, files)?;
     fields.refuse_unknown()?;
     let now = fake.clock.now();
+    // "Sending a message will automatically unarchive the thread".
+    if let Some(thread) = memory.threads.iter_mut().find(|it| it.id == channel) {
+        thread.archived_at = None;
+    }
     // "If another message was created by the same author with the same nonce, that
     // message will be returned and no new message will be created."
     let is_it = |it: &&Message| it.is_ours && it.nonce.is_some() && it.nonce == nonce && now < it.at + NONCE;

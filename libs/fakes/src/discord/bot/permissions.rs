@@ -16,8 +16,11 @@ pub const ATTACH: u64 = 1 << 15;
 /// Read the message history.
 pub const HISTORY: u64 = 1 << 16;
 
+/// Send messages in threads, where [`SEND`] has no effect.
+pub const IN_THREADS: u64 = 1 << 38;
+
 /// The permissions that the page requests, which the bot's role gets.
-pub(super) const PERMISSIONS: u64 = 117_760;
+pub(super) const PERMISSIONS: u64 = 117_760 | IN_THREADS;
 
 pub(super) const OF_EVERYBODY: u64 = VIEW | HISTORY;
 

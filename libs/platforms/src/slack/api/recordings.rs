@@ -41,6 +41,12 @@ pub(crate) fn read_successes(recordings: &[(String, Recording)]) {
                 let next = recording.read::<History>().next().unwrap();
                 assert_eq!(next.as_deref(), Some("bmV4dF90czoxNTEyMDg1ODYxMDAwNTQz"), "{name}");
             }
+            "GET /api/conversations.replies" => {
+                let replies = recording.read::<History>();
+                let first = replies.messages.first().map(|it| it.ts.0.as_str());
+                assert_eq!(first, Some("1482960137.003543"), "{name}: the first message of the thread");
+                assert_eq!(replies.next().unwrap().as_deref(), Some("bmV4dF90czoxNDg0Njc4MjkwNTE3MDkx"), "{name}");
+            }
             "GET /api/users.conversations" => {
                 let Channels { channels, response_metadata } = recording.read();
                 assert_eq!(channels.iter().map(|it| &it.name).collect::<Vec<_>>(), ["general", "random"], "{name}");

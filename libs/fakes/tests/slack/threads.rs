@@ -1,0 +1,86 @@
+//! Replies below a message.
+
+use chrono::TimeDelta;
+use domain::delivery::{AttemptError, Published, Resolution};
+use domain::media::MimeType;
+use fakes::slack::{CHANNEL, Slack};
+use platforms::Account;
+use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use platforms::conformance::samples::{Sample, sample};
+
+use super::harness;
+
+async fn root(harness: &AdapterHarness<Slack>, account: &Account, media: Vec<Sample>) -> Published {
+    let root = harness.deliver(&mut harness.post(account, "one", media)).await.unwrap().published;
+    harness.clock.advance(TimeDelta::seconds(2));
+    root
+}
+
+fn picture() -> Vec<Sample> {
+    vec![sample(MimeType::Png, 1)]
+}
+
+#[tokio::test]
+async fn reply_of_a_reply_is_in_the_thread_of_the_first_message() {
+    for media in [Vec::new(), picture()] {
+        let (harness, account) = harness().await;
+        let root = root(&harness, &account, media.clone()).await;
+        let ts = root.handle.clone().unwrap();
+        let mut second = harness.reply(&account, (&root, &root), "two", media.clone());
+        let second = harness.deliver(&mut second).await.unwrap().published;
+        harness.clock.advance(TimeDelta::seconds(2));
+
+        let mut third = harness.reply(&account, (&root, &second), "three", media);
+        let third = harness.deliver(&mut third).await.unwrap().published;
+
+        let link = third.url.unwrap();
+        assert!(link.ends_with(&format!("?thread_ts={ts}&cid={CHANNEL}")), "{link}");
+        let replies = harness.fake.public_posts().split_off(1);
+        assert!(replies.iter().all(|it| it.reply_to.as_ref() == Some(&root.platform_post_id)), "{replies:?}");
+    }
+}
+
+#[tokio::test]
+async fn reply_may_have_files_alone() {
+    let (harness, account) = harness().await;
+    let root = root(&harness, &account, picture()).await;
+
+    harness.deliver(&mut harness.reply(&account, (&root, &root), "", picture())).await.unwrap();
+
+    let reply = harness.fake.public_posts().pop().unwrap();
+    assert_eq!((reply.text.as_str(), reply.media.len(), reply.reply_to), ("", 1, Some(root.platform_post_id)));
+}
+
+/// One reading of the documentation: a bot may read channels, but not their threads.
+#[tokio::test]
+async fn unreadable_thread_ends_neither_post_nor_connection() {
+    for code in ["not_allowed_token_type", "thread_not_found"] {
+        let (harness, account) = harness().await;
+        let root = root(&harness, &account, Vec::new()).await;
+        let reply = harness.reply(&account, (&root, &root), "two", Vec::new());
+        let since = harness.clock.now();
+        harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+        harness.publish(&reply).await.unwrap_err();
+        harness.fake.refuses("conversations.replies", code);
+
+        let resolution = harness.resolve(&reply, since).await;
+
+        assert!(matches!(resolution, Resolution::Undeterminable { .. }), "{code}: {resolution:?}");
+    }
+}
+
+#[tokio::test]
+async fn reply_to_a_message_without_thread_is_refused() {
+    let (harness, account) = harness().await;
+    let root = root(&harness, &account, Vec::new()).await;
+    let mut reply = harness.reply(&account, (&root, &root), "two", Vec::new());
+    let reply = harness.deliver(&mut reply).await.unwrap().published;
+    harness.clock.advance(TimeDelta::seconds(2));
+    let unknown = Published::new("gone", harness.clock.now()).with_handle("1503435956.000247");
+    for (root, reason) in [(&reply, "accepts no replies"), (&unknown, "not in the channel any more")] {
+        let refused = harness.publish(&harness.reply(&account, (root, root), "three", Vec::new())).await.unwrap_err();
+
+        assert!(matches!(&refused, AttemptError::Refused { reason: it } if it.contains(reason)), "{refused:?}");
+    }
+}
