@@ -125,6 +125,7 @@ impl CredentialState {
     ///
     /// A grant that counted as ended exists again: if the lease of this refresh expired, the next
     /// worker may have been refused with the refresh token that this worker had used.
+    #[must_use]
     pub fn refreshed(
         &self,
         reason: RefreshReason,

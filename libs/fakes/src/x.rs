@@ -78,6 +78,7 @@ impl Spelling {
 
 type Fake = server::FakeServer<Memory>;
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 struct Memory {
     subscription: &'static str,
     /// Oldest first.

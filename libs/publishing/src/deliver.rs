@@ -4,9 +4,8 @@
 mod attempts;
 mod follow_up;
 mod lost_grant;
+mod segment;
 mod shown;
-
-use std::borrow::Cow;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::metrics;
@@ -14,14 +13,14 @@ use cloud::queue::{DeliveryMessage, Outgoing};
 use cloud::timer::sleep_until;
 use connecting::CallCredentials;
 use domain::attempt::{Attempt, AttemptStep};
-use domain::delivery::{AttemptError, Claim, Delivery, NextStep, PUBLISH_CALL_DELAY, Published, Resolution, State};
-use domain::options::Options;
+use domain::delivery::{AttemptError, Claim, Delivery, NextStep, PUBLISH_CALL_DELAY, Resolution, State};
 use domain::post::{Post, SegmentKind};
-use platforms::{Publish, PublishRequest, Registry, ReplyTo, with_last_call};
+use platforms::{Publish, PublishRequest, Registry, with_last_call};
 use scheduling::queue_imminent;
 use storage::{ConnectionRecord, CredentialsRecord, LimitSubject, LoadedDelivery, WriteOutcome};
 
 use self::follow_up::follow_up_names;
+use self::segment::{reference, reply_to, segment_index, segment_options};
 use crate::claims::{Claims, existing_post_error};
 use crate::files::Files;
 use crate::host_permits::HostPermit;
@@ -188,11 +187,7 @@ impl Publishing {
     ) -> Result<Continue, PublishingError> {
         let AttemptContext { delivery, post, .. } = &context;
         let now = self.clock.now();
-        let segment_index = match next {
-            NextStep::Prepare(index) => index,
-            NextStep::FollowUp => 0,
-            _ => delivery.current_segment(),
-        };
+        let segment_index = segment_index(delivery, next);
         let target = post.target(delivery.target_id);
         let segment = target.and_then(|it| post.segments(it).get(segment_index).copied());
         let (Some((record, early_credentials)), Some(platform), Some(target), Some(segment)) =
@@ -250,11 +245,7 @@ impl Publishing {
             now: self.clock.now(),
         };
         let claims = Claims { store: &self.store, connection: &record.connection, delivery };
-        let options = match segment.kind {
-            SegmentKind::Post => Cow::Borrowed(&target.options),
-            SegmentKind::Reply => Cow::Owned(target.options.of_replies()),
-            SegmentKind::Comment => Cow::Borrowed(Options::NONE),
-        };
+        let options = segment_options(target, segment.kind);
         let request = PublishRequest {
             profile: &record.connection.profile,
             credentials: &opened.credentials,
@@ -272,23 +263,9 @@ impl Publishing {
             claims: &claims,
             now: self.clock.now(),
         };
-        let whole_post = PublishRequest {
-            segment: SegmentKind::Post,
-            reply_to: None,
-            text: post.text_of(target).as_str(),
-            media: post.media_of(target),
-            options: &target.options,
-            ..request
-        };
-        let follow_ups = follow_up_names(platform, &whole_post);
-        let context = AttemptContext {
-            delivery: leased,
-            used: Some(&opened.record),
-            segment_index,
-            follow_ups,
-            attempt: None,
-            ..context
-        };
+        let follow_ups = follow_up_names(platform, &request, post, target);
+        let used = Some(&opened.record);
+        let context = AttemptContext { delivery: leased, used, segment_index, follow_ups, attempt: None, ..context };
         match next {
             NextStep::Prepare(_) => Box::pin(self.prepare(context, host_permit, platform, &record, &request)).await,
             NextStep::Publish => Box::pin(self.publish(context, host_permit, platform, &record, &request)).await,
@@ -488,18 +465,6 @@ impl Publishing {
         }
         Ok(Continue::Done)
     }
-}
-
-/// By this, a platform can recognize a repetition of this segment and revision.
-fn reference(delivery: &Delivery, segment: usize) -> String {
-    format!("{}-{}-{}-{segment}", delivery.post_id, delivery.target_id, delivery.revision)
-}
-
-/// What a segment follows; `None` while that is not public yet.
-fn reply_to(published: &[Published], segment: usize, kind: SegmentKind) -> Option<ReplyTo<'_>> {
-    let parent = published.get(segment.checked_sub(1)?)?;
-    let root = published.first()?;
-    Some(ReplyTo { root, parent: if kind == SegmentKind::Comment { root } else { parent } })
 }
 
 #[cfg(test)]

@@ -212,8 +212,8 @@ mod tests {
             let (world, deployment, people) = settled().await;
             let due = world.now() + TimeDelta::hours(1);
 
-            let draft = metered(&deployment, create(&people, None)).await;
-            let scheduled = metered(&deployment, create(&people, Some(due))).await;
+            let draft = Box::pin(metered(&deployment, create(&people, None))).await;
+            let scheduled = Box::pin(metered(&deployment, create(&people, Some(due)))).await;
 
             assert_eq!((draft.len(), scheduled.len()), (2, 2), "{draft:?} {scheduled:?}");
             assert!((write_units(&draft) - 6.0).abs() < 0.01, "{draft:?}");

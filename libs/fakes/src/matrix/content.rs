@@ -72,17 +72,17 @@ fn check_thread(memory: &Memory, room: &str, relation: &Value) -> Result<(), Api
     if relation["rel_type"] != "m.thread" {
         return refused("there is no relation of this kind");
     }
-    let Some(root) = memory.events.iter().find(|it| relation["event_id"] == it.id) else {
+    let Some(first) = memory.events.iter().find(|it| relation["event_id"] == it.id) else {
         return refused("Can't send relation to unknown event");
     };
-    if root.room != room {
+    if first.room != room {
         return refused("Relations must be in the same room");
     }
-    if root.content.get("m.relates_to").is_some() {
+    if first.content.get("m.relates_to").is_some() {
         return refused("Cannot start threads from an event with a relation");
     }
     let fallback = &relation["m.in_reply_to"]["event_id"];
-    let is_in_thread = |it: &&Event| it.id == root.id || it.content["m.relates_to"]["event_id"] == root.id;
+    let is_in_thread = |it: &&Event| it.id == first.id || it.content["m.relates_to"]["event_id"] == first.id;
     if relation["is_falling_back"] != true || !memory.events.iter().filter(is_in_thread).any(|it| *fallback == it.id) {
         return refused("the fallback is not an event of the thread");
     }

@@ -199,7 +199,8 @@ async fn a_gif_that_is_too_large_is_refused_when_it_is_scheduled() {
         gif
     };
     let errors = |gif: &Sample| {
-        let errors = account.rules.breaches(Some("it moves"), std::slice::from_ref(&gif.attachment), &Options::default());
+        let errors =
+            account.rules.breaches(Some("it moves"), std::slice::from_ref(&gif.attachment), &Options::default());
         errors.into_iter().map(|it| it.message).collect::<Vec<_>>()
     };
     let (fits, large) = (gif(15_000_000), gif(15_000_001));

@@ -92,8 +92,8 @@ fn document(number: u8) -> Vec<u8> {
     ];
     let (mut file, mut table) = ("%PDF-1.4\n".to_owned(), "0000000000 65535 f \n".to_owned());
     for (number, object) in (1..).zip(objects) {
-        table += &format!("{:010} 00000 n \n", file.len());
-        file += &format!("{number} 0 obj\n{object}\nendobj\n");
+        table.extend([format!("{:010} 00000 n \n", file.len())]);
+        file.extend([format!("{number} 0 obj\n{object}\nendobj\n")]);
     }
     let at = file.len();
     format!("{file}xref\n0 4\n{table}trailer\n<</Size 4/Root 1 0 R>>\nstartxref\n{at}\n%%EOF\n").into_bytes()

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use cloud::metrics;
 use domain::attempt::AttemptStep;
 use domain::delivery::{AttemptError, Delivery, FollowUps};
+use domain::post::{Post, SegmentKind, Target};
 use platforms::{FollowUp, Followed, Publish, PublishRequest, with_last_call};
 use storage::ConnectionRecord;
 
@@ -11,9 +12,22 @@ use super::{AttemptContext, Continue, TOO_LATE};
 use crate::host_permits::HostPermit;
 use crate::{Publishing, PublishingError};
 
-/// Names of the follow-ups of this publication.
-pub(super) fn follow_up_names(platform: &dyn Publish, request: &PublishRequest<'_>) -> Vec<String> {
-    platform.follow_ups(request).into_iter().map(str::to_owned).collect()
+/// Names of the follow-ups of a post, whichever of its segments this request is for.
+pub(super) fn follow_up_names(
+    platform: &dyn Publish,
+    request: &PublishRequest<'_>,
+    post: &Post,
+    target: &Target,
+) -> Vec<String> {
+    let of_post = PublishRequest {
+        segment: SegmentKind::Post,
+        reply_to: None,
+        text: post.text_of(target).as_str(),
+        media: post.media_of(target),
+        options: &target.options,
+        ..*request
+    };
+    platform.follow_ups(&of_post).into_iter().map(str::to_owned).collect()
 }
 
 impl Publishing {

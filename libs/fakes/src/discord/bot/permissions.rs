@@ -20,7 +20,7 @@ pub const HISTORY: u64 = 1 << 16;
 pub const IN_THREADS: u64 = 1 << 38;
 
 /// The permissions that the page requests, which the bot's role gets.
-pub(super) const PERMISSIONS: u64 = 117_760 | IN_THREADS;
+pub(super) const PERMISSIONS: u64 = 0x1_cc00 | IN_THREADS;
 
 pub(super) const OF_EVERYBODY: u64 = VIEW | HISTORY;
 

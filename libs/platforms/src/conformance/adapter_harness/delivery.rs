@@ -279,7 +279,7 @@ impl<N: FakePlatform> AdapterHarness<N> {
         self.prepare_all(comment, &mut Vec::new()).await?;
         for _ in 0..ATTEMPTS {
             match self.publish(comment).await {
-                Err(AttemptError::RetryLater { .. }) => _ = self.clock.advance(TimeDelta::seconds(30)),
+                Err(AttemptError::RetryLater { .. }) => self.clock.advance(TimeDelta::seconds(30)),
                 ended => return ended,
             }
         }

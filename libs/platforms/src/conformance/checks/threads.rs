@@ -3,6 +3,7 @@
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Published};
 use domain::media::MimeType;
+use domain::options::Options;
 
 use crate::account::Account;
 use crate::conformance::adapter_harness::{AdapterHarness, Post};
@@ -197,7 +198,7 @@ fn has_threads(account: &Account) -> bool {
 fn picture(account: &Account, number: u8) -> Vec<Sample> {
     let file = sample(MimeType::Png, number);
     let is_accepted =
-        account.rules.reply_breaches(Some("x"), &[file.attachment.clone()], &Default::default()).is_empty();
+        account.rules.reply_breaches(Some("x"), std::slice::from_ref(&file.attachment), Options::NONE).is_empty();
     is_accepted.then_some(file).into_iter().collect()
 }
 
