@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::testing::Harness;
+use crate::testing::{Harness, PlatformBehavior};
 
 #[tokio::test]
 async fn required_fields_are_asked_before_the_platforms_page() {
@@ -23,6 +23,22 @@ async fn required_fields_are_asked_before_the_platforms_page() {
     harness.visit(&format!("/connect/callback/asking?state={}&code=7", begun.token)).await;
     assert_eq!(harness.poll(&begun).await.body["connection"]["provider"], "asking");
     assert_eq!(harness.platform.memories(), ["good.example"]);
+}
+
+#[tokio::test]
+async fn unreachable_platform_is_named_and_the_typed_values_stay() {
+    let harness = Harness::new().await;
+    let begun = harness.begin("asking").await;
+    harness.platform.set_behavior(PlatformBehavior::Broken);
+
+    let failed = harness.send(&begun, "server=good.example&password=secret").await;
+
+    assert_eq!(failed.status, 422);
+    assert!(failed.html.contains("returned an unexpected response"), "{}", failed.html);
+    assert!(failed.html.contains("value=\"good.example\""), "{}", failed.html);
+    assert!(!failed.html.contains("value=\"secret\""), "{}", failed.html);
+    harness.platform.set_behavior(PlatformBehavior::Willing);
+    assert_eq!(harness.send(&begun, "server=good.example").await.status, 200);
 }
 
 #[tokio::test]

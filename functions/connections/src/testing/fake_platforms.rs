@@ -136,6 +136,9 @@ impl Connect for TestPlatform {
     ) -> Result<AuthorizeStep, ConnectError> {
         self.fake.asked.fetch_add(1, Ordering::SeqCst);
         assert_eq!(request.urls, CallbackUrls::new("https://social.example", self.name));
+        if self.fake.is_broken() {
+            return Err(ConnectError::Unreachable);
+        }
         if let Some(accounts) = values.get("password").map(ExposeSecret::expose_secret).filter(|it| !it.is_empty()) {
             return Ok(AuthorizeStep::Accounts(accounts.split(',').map(|id| account(id, now)).collect()));
         }

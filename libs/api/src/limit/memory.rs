@@ -199,7 +199,7 @@ mod tests {
         for number in 1..MOST {
             kept.put(number, (), noon(), noon() - TimeDelta::minutes(1));
         }
-        kept.put(0, (), noon() + TimeDelta::minutes(1), noon());
+        kept.put(0, (), noon() + TimeDelta::minutes(1), noon() - TimeDelta::minutes(1));
 
         kept.put(MOST, (), noon() + TimeDelta::minutes(1), noon());
 

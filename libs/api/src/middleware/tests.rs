@@ -230,6 +230,21 @@ async fn a_token_lives_for_its_lifetime_after_its_last_use() {
 }
 
 #[tokio::test]
+async fn a_token_ends_although_its_mark_on_the_user_was_extended() {
+    let service = service().await;
+    let user = a_user();
+    join(&service.api.store, &user).await;
+    let token = service.token_for_user(user.user_id, &[]).await;
+    let (hash, now) = (AccessToken::parse(&token).unwrap().hash(), service.api.clock.now());
+    let lifetime = service.api.token_lifetime.unused;
+    service.api.store.mark_token(user.user_id, &hash, now, now + lifetime * 2).await.unwrap().unwrap();
+
+    service.api.clock.advance(lifetime);
+
+    assert_eq!(service.status("GET", POST, Some(&token), "").await, 401);
+}
+
+#[tokio::test]
 async fn a_token_that_is_used_every_month_ends_after_400_days() {
     let service = service().await;
     let token = service.token(&[]).await;
