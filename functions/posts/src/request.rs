@@ -10,9 +10,10 @@ use domain::idempotency::IdempotencyKey;
 use domain::media::{AltText, MediaPath};
 use domain::options::{MAX_OPTIONS, OptionValue, RequestedOptions};
 use domain::post::{
-    Authority, Changes, IfMatch, MAX_ENTRIES, MAX_FILES, MAX_LABELS, MAX_MEDIA, MAX_REPLIES, MAX_TARGETS,
-    MediaReference, NewPost, NewSegment, NewTarget, files,
+    Authority, Changes, IfMatch, MAX_ENTRIES, MAX_FILES, MAX_LABELS, MAX_MEDIA, MAX_TARGETS, MediaReference, NewPost,
+    NewSegment, NewTarget, files,
 };
+use domain::rules::MAX_REPLIES;
 use domain::schedule::parse_schedule;
 use domain::text::{ExternalId, Label, PostText};
 use domain::token;

@@ -250,7 +250,7 @@ mod tests {
         let post: Post = serde_json::from_value(json!({
             "id": 7, "revision": 1, "content": "Hello", "status": "draft", "scheduled_at": null,
             "created_at": "2026-11-21T09:00:00.000Z", "updated_at": "2026-11-21T09:00:00.000Z",
-            "creator": { "id": 1, "name": "Demo User" }, "platforms": [], "media": [],
+            "creator": { "id": 1, "name": "Demo User" }, "platforms": [], "media": [], "thread": [],
             "external_id": "order-4711", "labels": ["spring", "offer"],
         }))
         .unwrap();

@@ -72,7 +72,7 @@ async fn respond(State(server): State<Server>, headers: HeaderMap, _: Request) -
 fn post() -> String {
     json!({
         "id": 7, "revision": 1, "content": "a", "status": "draft", "scheduled_at": null, "created_at": "2026-11-21T09:30:00.000Z",
-        "updated_at": "2026-11-21T09:30:00.000Z", "creator": {"id": 1, "name": "A"}, "platforms": [], "media": [],
+        "updated_at": "2026-11-21T09:30:00.000Z", "creator": {"id": 1, "name": "A"}, "platforms": [], "media": [], "thread": [],
         "external_id": null, "labels": [],
     })
     .to_string()

@@ -25,8 +25,9 @@ use serde::{Deserialize, Serialize};
 pub use crate::failure::FailureClass;
 use crate::id::{ConnectionId, PostId, TargetId, UserId};
 use crate::post::{Post, SegmentKind, Target};
+pub use crate::published::Published;
 pub use follow_up::{FOLLOW_UP_WINDOW, FollowUps};
-pub use outcome::{AttemptError, Claim, LookUpPolicy, Published, Resolution};
+pub use outcome::{AttemptError, Claim, LookUpPolicy, Resolution};
 pub use preparation::{Preparation, PreparationStep};
 
 /// The lease of a worker. Longer than the timeout of the delivery function in `template.yaml`, so

@@ -23,6 +23,7 @@ pub mod oauth;
 pub mod options;
 pub mod plan;
 pub mod post;
+pub mod published;
 pub mod random;
 pub mod rich_text;
 mod roll_up;

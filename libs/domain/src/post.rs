@@ -29,7 +29,7 @@ pub use authority::Authority;
 pub use charge::changes;
 pub use if_match::IfMatch;
 pub use request::{Accounts, MediaReference, NewSegment, NewTarget, files};
-pub use segment::{FIRST_COMMENT, MAX_REPLIES, PublicSegment, Segment, SegmentContent, SegmentKind, SegmentView};
+pub use segment::{FIRST_COMMENT, PublicSegment, Segment, SegmentContent, SegmentKind, SegmentView};
 pub use status::{PostStatus, TargetStatus};
 pub use target::Target;
 

@@ -22,7 +22,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::media::Attachment;
 use crate::options::Options;
-use crate::post::MAX_REPLIES;
 pub use counting::{Counting, Unit};
 pub use depending::{ConditionalRules, OptionCondition};
 pub use file_rule::FileRule;
@@ -30,6 +29,9 @@ use known::known;
 pub use post_rule::PostRule;
 pub use price::Price;
 pub use rule::Rule;
+
+/// The most replies of a thread, on any platform.
+pub const MAX_REPLIES: usize = 24;
 
 /// The rules for one account on one platform.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

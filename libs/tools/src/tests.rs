@@ -85,7 +85,7 @@ fn post(status: &str, scheduled_at: &Value, platforms: &Value) -> Value {
     json!({
         "id": 7, "revision": 3, "content": "Hello", "status": status, "scheduled_at": scheduled_at,
         "created_at": "2026-11-21T09:30:00.000Z", "updated_at": "2026-11-21T09:30:00.000Z",
-        "creator": { "id": 1, "name": "Test User" }, "platforms": platforms, "media": [],
+        "creator": { "id": 1, "name": "Test User" }, "platforms": platforms, "media": [], "thread": [],
         "external_id": null, "labels": [],
     })
 }
@@ -94,7 +94,7 @@ fn target(status: &str, error: &str) -> Value {
     json!({
         "id": 1, "connected_account_id": 5, "provider": "sandbox", "username": "harbour", "content": "Hello",
         "options": {}, "status": status, "published_at": null, "platform_post_id": null,
-        "platform_post_url": null, "error_message": error,
+        "platform_post_url": null, "error_message": error, "segments": [],
     })
 }
 

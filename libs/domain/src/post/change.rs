@@ -2,10 +2,10 @@
 
 use chrono::{DateTime, Utc};
 
-use super::request::{Accounts, MediaReference, NewTarget, largest_text};
+use super::request::{Accounts, MediaReference, NewTarget, carried, largest_text};
 use super::segment::{Segment, SegmentContent, SegmentKind};
 use super::status::{PostStatus, TargetStatus};
-use super::target::{Target, build_targets, carried};
+use super::target::{Target, build_targets};
 use super::{Changes, MAX_TEXT_BYTES, NewPost, Post};
 use crate::id::{ConnectionId, Ids};
 use crate::media::{AltText, Attachment};

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::segment::SegmentContent;
-use super::target::carried;
 use crate::connection::Connection;
 use crate::id::ConnectionId;
 use crate::media::{AltText, Attachment, MediaPath};
@@ -66,6 +65,11 @@ impl NewTarget {
     pub fn new(index: usize, connection_id: ConnectionId) -> Self {
         Self { index, connection_id, text: None, media: None, thread: None, options: RequestedOptions::default() }
     }
+}
+
+/// The named files, as far as they are in `files`.
+pub(super) fn carried(named: &[MediaReference], files: &[Attachment]) -> Vec<Attachment> {
+    named.iter().filter_map(|it| it.find_in(files)).collect()
 }
 
 /// The files that the parts of a request name; may contain a file several times.

@@ -4,12 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Post, Target, TargetStatus};
-use crate::delivery::Published;
 use crate::media::{AltText, Attachment};
+use crate::published::Published;
 use crate::text::PostText;
-
-/// The most replies of a thread.
-pub const MAX_REPLIES: usize = 24;
 
 /// The option with the text of a first comment.
 pub const FIRST_COMMENT: &str = "first_comment";

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::request::{Accounts, MediaReference, NewSegment, NewTarget};
+use super::request::{Accounts, NewSegment, NewTarget, carried};
 use super::segment::{PublicSegment, SegmentContent};
 use super::status::TargetStatus;
 use crate::budget::Charge;
@@ -62,11 +62,6 @@ impl Target {
         self.error_message = None;
         self.failure = None;
     }
-}
-
-/// The named files, as far as they are in `files`.
-pub(super) fn carried(named: &[MediaReference], files: &[Attachment]) -> Vec<Attachment> {
-    named.iter().filter_map(|it| it.find_in(files)).collect()
 }
 
 /// The targets of a request. A target for an account that the post had already keeps its id.
