@@ -138,6 +138,7 @@ pub fn check_post(post: &Value) -> Result {
         "creator",
         "platforms",
         "media",
+        "thread",
         "external_id",
         "labels",
     ];
@@ -156,7 +157,37 @@ pub fn check_post(post: &Value) -> Result {
     check_id(&post["creator"], "id")?;
     text(&post["creator"], "name")?;
     list(post, "platforms")?.iter().try_for_each(check_target)?;
+    list(post, "thread")?.iter().try_for_each(check_thread_entry)?;
     list(post, "media")?.iter().try_for_each(check_media)
+}
+
+fn check_thread_entry(entry: &Value) -> Result {
+    check_keys(entry, &["content", "media"], "an entry of a thread")?;
+    check_text_or_null(entry, "content")?;
+    list(entry, "media")?.iter().try_for_each(check_media)
+}
+
+fn check_segment(segment: &Value) -> Result {
+    let fields = [
+        "kind",
+        "content",
+        "media",
+        "status",
+        "published_at",
+        "platform_post_id",
+        "platform_post_url",
+        "error_message",
+    ];
+    check_keys(segment, &fields, "a segment")?;
+    check_one_of(segment, "kind", &["post", "reply", "comment"])?;
+    check_one_of(segment, "status", &["pending", "publishing", "published", "failed"])?;
+    check_time_or_null(segment, "published_at")?;
+    for name in ["content", "platform_post_id", "platform_post_url", "error_message"] {
+        check_text_or_null(segment, name)?;
+    }
+    list(segment, "media")?.iter().try_for_each(check_media)?;
+    let published = segment["status"] == "published";
+    same(!segment["published_at"].is_null(), published, "published_at of a segment is there when published")
 }
 
 fn check_target(target: &Value) -> Result {
@@ -172,7 +203,12 @@ fn check_target(target: &Value) -> Result {
         "platform_post_url",
         "options",
         "error_message",
+        "segments",
     ];
+    if target.get("thread").is_some() {
+        fields.push("thread");
+        list(target, "thread")?.iter().try_for_each(check_thread_entry)?;
+    }
     // A target has `media` only if it has its own.
     if let Some(media) = target.get("media") {
         fields.push("media");
@@ -191,8 +227,14 @@ fn check_target(target: &Value) -> Result {
     check_text_or_null(target, "platform_post_url")?;
     ensure!(target["options"].is_object(), "options are no object: {target}");
     check_text_or_null(target, "error_message")?;
+    let segments = list(target, "segments")?;
+    segments.iter().try_for_each(check_segment)?;
+    for name in ["published_at", "platform_post_id", "platform_post_url", "content"] {
+        same(&segments[0][name], &target[name], &format!("{name} of the first segment is that of the target"))?;
+    }
+    let is_published = |it: &Value| it["status"] == "published" || it["kind"] == "comment";
     let published = target["status"] == "published";
-    same(!target["published_at"].is_null(), published, "published_at is there when published")
+    same(published, segments.iter().all(is_published), "a target is published when its segments are")
 }
 
 fn check_media(item: &Value) -> Result {
@@ -202,7 +244,8 @@ fn check_media(item: &Value) -> Result {
     check_one_of(item, "file_type", &["image", "video", "document"])?;
     check_text_or_null(item, "alt_text")?;
     let (kind, mime_type) = (text(item, "file_type")?, text(item, "mime_type")?);
-    ensure!(mime_type.starts_with(kind), "{kind} does not fit {mime_type}");
+    let kind_of_type = if mime_type == "application/pdf" { "document" } else { mime_type };
+    ensure!(kind_of_type.starts_with(kind), "{kind} does not fit {mime_type}");
     Ok(())
 }
 

@@ -27,6 +27,7 @@ mod posts_list;
 mod publishing;
 mod scopes;
 mod tenants;
+mod threads;
 mod webhook_calls;
 mod webhooks;
 
@@ -50,6 +51,7 @@ pub fn checks() -> Vec<Check> {
         alt_texts::checks(),
         options::checks(),
         own_media::checks(),
+        threads::checks(),
         posts_list::checks(),
         idempotency::checks(),
         everywhere::checks(),

@@ -59,6 +59,8 @@ pub struct ConnectionDetails {
     /// document may be neither encrypted nor damaged; `max_alt_text` in `alt_text_unit`, with `max_video_alt_text` if
     /// videos have a lower limit; `min_alt_text` of each file.
     ///
+    /// Threads: `max_thread`, the most replies after the post; it is always there, 0 where there are no threads.
+    ///
     /// Options: `not_with_media`, which cannot be combined with files; `document_options`, which need a document;
     /// `required_options` and `refused_options`, which a post of this account must have and must not have.
     pub meta: Vec<MetaEntry>,

@@ -374,7 +374,15 @@ impl Delivery {
     /// Whether this revision has published some segments and not yet all: then the post cannot be
     /// changed.
     pub fn is_between_segments(&self) -> bool {
-        self.state == State::Waiting && usize::try_from(self.resumed_at).is_ok_and(|it| it < self.published.len())
+        self.state == State::Waiting
+            && !self.has_only_comment_left()
+            && usize::try_from(self.resumed_at).is_ok_and(|it| it < self.published.len())
+    }
+
+    /// Whether the post and its replies are public, and the first comment has not ended: its target
+    /// counts as published.
+    pub fn has_only_comment_left(&self) -> bool {
+        self.state == State::Waiting && self.current_kind() == Some(SegmentKind::Comment)
     }
 
     /// Whether the candidate has been public and unclaimed for [`CANDIDATE_WAIT`]. Never while the

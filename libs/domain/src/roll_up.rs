@@ -13,6 +13,12 @@ impl Post {
     pub fn rolled_up(&self, deliveries: &[Delivery], now: DateTime<Utc>) -> Self {
         let mut post = self.clone();
         if !self.status.is_pending() {
+            for delivery in deliveries {
+                post.roll_up_comment(delivery);
+            }
+            if post != *self {
+                post.updated_at = now;
+            }
             return post;
         }
         let current = || deliveries.iter().filter(|it| it.revision == self.revision);
@@ -35,6 +41,21 @@ impl Post {
     }
 }
 
+impl Post {
+    /// Takes over the outcome of a first comment. The post may have ended before, and may have been
+    /// changed since: a published target keeps its delivery.
+    fn roll_up_comment(&mut self, delivery: &Delivery) {
+        let target = self.targets.iter_mut().find(|it| it.target_id == delivery.target_id);
+        if let Some(target) = target.filter(|it| it.status == TargetStatus::Published) {
+            target.add_public(&delivery.published);
+            target.comment_error.clone_from(&delivery.comment_error);
+            if delivery.state == State::Published {
+                target.release_charges();
+            }
+        }
+    }
+}
+
 /// Whether the post may not be changed. That is so if the outcome of a publish call of one of its
 /// targets is unknown, because a change could publish it twice; if a target has published a part of
 /// its thread; or if some targets have ended and
@@ -43,6 +64,10 @@ impl Post {
 fn is_under_way<'a>(deliveries: impl Iterator<Item = &'a Delivery>) -> bool {
     let (mut has_ended, mut is_continuing) = (false, false);
     for delivery in deliveries {
+        if delivery.has_only_comment_left() {
+            has_ended = true;
+            continue;
+        }
         let may_be_public = matches!(delivery.state, State::Failed { class: FailureClass::MayBePublic, .. });
         if delivery.intent.is_some() || delivery.is_between_segments() || may_be_public {
             return true;
@@ -60,6 +85,10 @@ impl Target {
             // The delivery was read before it ended. In the meantime another worker has recorded
             // its end in the post, and an end is final.
             State::Waiting if self.status.has_ended() => {}
+            State::Waiting if delivery.has_only_comment_left() => {
+                self.status = TargetStatus::Published;
+                self.error_message = None;
+            }
             State::Waiting => {
                 let is_under_way = delivery.intent.is_some() || self.is_public();
                 self.status = if is_under_way { TargetStatus::Publishing } else { TargetStatus::Pending };

@@ -108,7 +108,8 @@ impl Publishing {
             self.store.remove_delivery(&delivery).await?;
             return Ok(Continue::Done);
         };
-        if delivery.state == State::Waiting && post.revision != delivery.revision {
+        let is_of_revision = post.revision == delivery.revision || delivery.has_only_comment_left();
+        if delivery.state == State::Waiting && !is_of_revision {
             // Both change together but are read one after the other: read again.
             return Ok(Continue::Again);
         }

@@ -29,6 +29,7 @@ fn meta(connection: &Connection) -> Vec<MetaEntry> {
         entry("profile_url", json!(connection.profile.profile_url)),
         entry("scopes", json!(connection.scopes)),
         entry("token_expires_at", json!(connection.token_expires_at.map(Timestamp))),
+        entry("max_thread", json!(connection.rules.max_thread)),
     ];
     entries.extend(connection.rules.rules.iter().filter(|it| is_shown(it)).flat_map(rule_entries));
     for conditional in &connection.rules.depending {
@@ -109,7 +110,7 @@ mod tests {
         ];
 
         let entries = meta(&connection);
-        let shown: Vec<_> = entries.iter().skip(3).map(|it| (it.name.as_str(), it.value.clone())).collect();
+        let shown: Vec<_> = entries.iter().skip(4).map(|it| (it.name.as_str(), it.value.clone())).collect();
 
         assert_eq!(
             shown,
@@ -140,7 +141,7 @@ mod tests {
             [Rule::OfPost(PostRule::MinVideos { min: 1 }), Rule::OfPost(PostRule::TextNotShown)],
         );
 
-        let shown: Vec<_> = meta(&connection).into_iter().skip(3).map(|it| serde_json::to_value(it).unwrap()).collect();
+        let shown: Vec<_> = meta(&connection).into_iter().skip(4).map(|it| serde_json::to_value(it).unwrap()).collect();
 
         let when = json!({"option": "kind", "is": ["reel"], "or_absent": true});
         assert_eq!(

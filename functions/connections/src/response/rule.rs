@@ -11,7 +11,10 @@ pub(crate) const YES: &str = "yes";
 pub(crate) fn rules_view(rules: &Rules) -> Vec<PlatformRule> {
     let conditional = rules.depending.iter().flat_map(|it| it.rules.iter().map(|rule| (rule, Some(&it.when))));
     let unconditional = rules.rules.iter().map(|it| (it, None));
-    unconditional.chain(conditional).filter(|(it, _)| is_shown(it)).map(|(it, when)| rule_view(it, when)).collect()
+    let max_thread =
+        PlatformRule { name: "max_thread".to_owned(), value: json!(rules.max_thread), unit: None, when: None };
+    let shown = unconditional.chain(conditional).filter(|(it, _)| is_shown(it));
+    std::iter::once(max_thread).chain(shown.map(|(it, when)| rule_view(it, when))).collect()
 }
 
 fn rule_view(rule: &Rule, when: Option<&OptionCondition>) -> PlatformRule {
@@ -153,6 +156,6 @@ mod tests {
 
         let names: Vec<_> = rules_view(&rules).into_iter().map(|it| it.name).collect();
 
-        assert_eq!(names, ["max_media", "text_not_shown"]);
+        assert_eq!(names, ["max_thread", "max_media", "text_not_shown"]);
     }
 }

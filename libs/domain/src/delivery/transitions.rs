@@ -299,12 +299,9 @@ impl Delivery {
         }
     }
 
-    /// What is public of a target whose current segment is not the first, for the user.
+    /// How much of a thread is public, for the user.
     pub(super) fn public_count(&self) -> String {
         let all = self.segments.iter().filter(|it| **it != SegmentKind::Comment).count();
-        if self.current_kind() == Some(SegmentKind::Comment) {
-            return "The post is public, and its first comment is not yet.".to_owned();
-        }
         format!("{} of the {all} posts of this thread are public.", self.published.len())
     }
 

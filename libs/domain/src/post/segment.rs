@@ -124,9 +124,10 @@ impl Post {
             let (status, error_message) = match published {
                 Some(_) => (TargetStatus::Published, None),
                 None if !is_next => (TargetStatus::Pending, None),
-                None if segment.kind == SegmentKind::Comment && target.comment_error.is_some() => {
-                    (TargetStatus::Failed, target.comment_error.as_deref())
-                }
+                None if segment.kind == SegmentKind::Comment => match &target.comment_error {
+                    Some(error) => (TargetStatus::Failed, Some(error.as_str())),
+                    None => (TargetStatus::Pending, None),
+                },
                 None => (target.status, target.error_message.as_deref()),
             };
             SegmentView { segment, status, published, error_message }

@@ -117,6 +117,25 @@ async fn refused_comment_is_reported_and_the_post_stays_published() {
         (PostStatus::Published, vec![TargetStatus::Published, TargetStatus::Failed])
     );
     let types = harness.events.types();
-    assert_eq!(types, ["post.scheduled", "target.comment_failed", "target.published", "post.published"]);
+    assert_eq!(types, ["post.scheduled", "target.published", "post.published", "target.comment_failed"]);
+    assert_eq!(harness.due().await, []);
+}
+
+#[tokio::test]
+async fn post_is_published_while_its_comment_waits() {
+    let faults = [PublishFault::Public, PublishFault::Busy(Some(later(300)))];
+    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults(faults)).await;
+    let post = harness.schedule_thread(&["one"], Some("see also"), noon()).await;
+
+    harness.live(later(1)).await;
+    let now = harness.post(&post).await;
+    assert_eq!((now.status, now.targets[0].status), (PostStatus::Published, TargetStatus::Published));
+    assert_eq!(statuses(&now), [TargetStatus::Published, TargetStatus::Pending]);
+    assert_eq!(harness.pending(0).await, 0);
+    harness.live(later(600)).await;
+
+    assert_eq!(harness.fake.texts(), ["one", "see also"]);
+    assert_eq!(statuses(&harness.post(&post).await), [TargetStatus::Published; 2]);
+    assert_eq!(harness.events.types(), ["post.scheduled", "target.published", "post.published"]);
     assert_eq!(harness.due().await, []);
 }
