@@ -155,8 +155,9 @@ impl Sandbox {
         self.calls().all().filter(|it| wanted(it)).cloned().collect()
     }
 
-    /// The public posts with this reference: id and time, the oldest first.
-    pub(crate) fn public_posts_with_reference(&self, reference: &str) -> Vec<(usize, DateTime<Utc>)> {
+    /// The public posts of a delivery, without the replies that follow: id and time, the oldest first.
+    pub(crate) fn public_posts_of(&self, delivery: &str) -> Vec<(usize, DateTime<Utc>)> {
+        let reference = format!("{delivery}-0");
         let ledger = self.ledger();
         let posts = ledger.state().posts().iter().zip(1..);
         posts.filter(|(post, _)| post.reference == reference).map(|(post, id)| (id, post.at)).collect()

@@ -111,6 +111,6 @@ async fn number_of_media_paths_is_limited(deployment: &Deployment) -> Result {
         "platforms.1.connected_account_id",
         "platforms.2.connected_account_id",
     ])?;
-    let message = "media and the media of platforms may name 60 different files together, these name 90";
+    let message = "media and the media of thread and platforms may name 60 different files together, these name 90";
     same(&errors["media"], &json!([message]), "errors")
 }

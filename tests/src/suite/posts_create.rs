@@ -70,8 +70,14 @@ async fn draft_keeps_all_fields(deployment: &Deployment) -> Result {
 
 /// A post without its links, which are signed anew each time and never equal.
 pub(super) fn without_links(mut post: Value) -> Value {
-    for item in post["media"].as_array_mut().into_iter().flatten() {
-        item["url"] = Value::Null;
+    let remove = |owner: &mut Value| {
+        for item in owner["media"].as_array_mut().into_iter().flatten() {
+            item["url"] = Value::Null;
+        }
+    };
+    remove(&mut post);
+    for target in post["platforms"].as_array_mut().into_iter().flatten() {
+        target["segments"].as_array_mut().into_iter().flatten().for_each(remove);
     }
     post
 }

@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 /// The value of a rule without a number. A rule that does not apply has no entry.
 pub(crate) const YES: &str = "yes";
 
-/// Unconditional rules come first.
+/// Unconditional rules come first, and the length of a thread last.
 pub(crate) fn rules_view(rules: &Rules) -> Vec<PlatformRule> {
     let conditional = rules.depending.iter().flat_map(|it| it.rules.iter().map(|rule| (rule, Some(&it.when))));
     let unconditional = rules.rules.iter().map(|it| (it, None));
     let max_thread =
         PlatformRule { name: "max_thread".to_owned(), value: json!(rules.max_thread), unit: None, when: None };
     let shown = unconditional.chain(conditional).filter(|(it, _)| is_shown(it));
-    std::iter::once(max_thread).chain(shown.map(|(it, when)| rule_view(it, when))).collect()
+    shown.map(|(it, when)| rule_view(it, when)).chain([max_thread]).collect()
 }
 
 fn rule_view(rule: &Rule, when: Option<&OptionCondition>) -> PlatformRule {
@@ -156,6 +156,6 @@ mod tests {
 
         let names: Vec<_> = rules_view(&rules).into_iter().map(|it| it.name).collect();
 
-        assert_eq!(names, ["max_thread", "max_media", "text_not_shown"]);
+        assert_eq!(names, ["max_media", "text_not_shown", "max_thread"]);
     }
 }

@@ -109,7 +109,7 @@ impl Deliveries {
         Verdict {
             seen: match &delivery {
                 Some(delivery) if delivery.provider != sandbox::PLATFORM => view_of_fake(delivery, fakes),
-                _ => PlatformView::Sandbox(self.network.public_posts_with_reference(&reference.to_string())),
+                _ => PlatformView::Sandbox(self.network.public_posts_of(&reference.to_string())),
             },
             delivery,
             is_void: record.removed_at.is_some() || newest.is_some_and(|it| reference.revision < it),

@@ -46,7 +46,7 @@ pub(super) async fn show_delivery(State(deliveries): State<Deliveries>, Path(ref
     let verdict = match &record {
         Some(record) => deliveries.verdict(record, &deliveries.fakes.public_posts()),
         None => Verdict {
-            seen: PlatformView::Sandbox(deliveries.network.public_posts_with_reference(&name)),
+            seen: PlatformView::Sandbox(deliveries.network.public_posts_of(&name)),
             delivery: None,
             is_void: false,
         },

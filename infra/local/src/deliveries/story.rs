@@ -116,17 +116,21 @@ fn add_call(call: &Call, number: usize, entries: &mut Vec<Entry>) {
 /// The calls of a delivery: those with its reference, and those of its account without any
 /// reference during the delivery.
 pub(super) fn calls_for(sandbox: &Sandbox, reference: &str, record: Option<&Record>) -> Vec<Call> {
-    let own = sandbox.find_calls(|it| it.reference.as_deref() == Some(reference));
+    // The reference in a call is that of the delivery and the index of the segment.
+    let is_own = |call: &Call| {
+        let segment = call.reference.as_deref().and_then(|it| it.strip_prefix(reference)?.strip_prefix('-'));
+        segment.is_some()
+    };
+    let own = sandbox.find_calls(is_own);
     let account = own.iter().find_map(|it| it.account);
     let Some((from, until)) = record.and_then(active_period) else { return own };
     sandbox.find_calls(|it| {
-        let is_own = it.reference.as_deref() == Some(reference);
         let may_be = it.reference.is_none()
             && matches!(it.operation, Operation::Upload | Operation::LookAtFile | Operation::Refresh)
             && account.is_some()
             && it.account == account
             && (from..=until).contains(&it.at);
-        is_own || may_be
+        is_own(it) || may_be
     })
 }
 
