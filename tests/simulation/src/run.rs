@@ -15,9 +15,9 @@ use crate::store::Journal;
 use crate::users::People;
 use crate::world::{SimulatedWorld, lock};
 
-/// The time after the last fault within which everything must end: posts that wait for their
-/// account wait for a day, and some work comes after that.
-const LONGEST: TimeDelta = TimeDelta::hours(27);
+/// How long a run may take after the last fault: each of the four segments of a thread may wait for a
+/// quota for two days, and a failure is noticed some time later. Most runs end within minutes.
+const LONGEST: TimeDelta = TimeDelta::hours(4 * 50);
 
 /// Runs a seed. The same seed and scenario give the same report, whatever this thread ran before.
 pub fn run(seed: u64, scenario: &Scenario) -> Report {

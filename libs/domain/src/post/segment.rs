@@ -135,10 +135,14 @@ impl Post {
         views.collect()
     }
 
-    /// Keeps what the public segments of each target have published, before the post is changed.
+    /// Keeps what the public segments of each target have published, before the post is changed. A
+    /// published target gets no further replies.
     pub(super) fn keep_public_content(&mut self) {
         let before = self.clone();
         for (target, old) in self.targets.iter_mut().zip(&before.targets) {
+            if target.status == TargetStatus::Published {
+                target.thread.get_or_insert_with(|| before.thread_of(old).to_vec());
+            }
             for (public, segment) in target.public.iter_mut().zip(before.segments(old)) {
                 public.content.get_or_insert_with(|| segment.into());
             }

@@ -70,7 +70,12 @@ fn failure_contradiction(
     // A failed post whose text is changed stays failed, for its old reason.
     let earlier = || (1..=reference.revision).map(|revision| Reference { revision, ..reference });
     let message = target.error_message.as_deref().unwrap_or_default();
-    let was_refused = earlier().any(|it| history.timeline.refused.contains(&it));
+    // A later segment may be refused while it is prepared ahead of its turn.
+    let was_refused = history.timeline.refused.iter().any(|it| {
+        (it.post, it.target) == (reference.post, reference.target)
+            && it.revision <= reference.revision
+            && reference.segment <= it.segment
+    });
     match target.failure {
         // A refusal ends a delivery also while the outcome of an earlier call is unknown.
         Some(FailureClass::MayBePublic) if is_certain && is_usable && (proves_absence || !was_refused) => {

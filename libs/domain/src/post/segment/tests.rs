@@ -167,3 +167,24 @@ fn failed_comment_leaves_its_target_published() {
     let comment = post.segment_views(target)[1];
     assert_eq!((comment.status, comment.error_message), (TargetStatus::Failed, Some("too rude")));
 }
+
+/// Another target failed, so the post can be changed.
+#[test]
+fn published_target_gets_no_further_replies() {
+    let accounts = [an_account(), Connection { connection_id: ids().fresh(), ..an_account() }];
+    let mut post = create(&accounts[0], &["two"]).unwrap();
+    let mut published = post.targets[0].clone();
+    published.target_id = ids().fresh();
+    published.connection_id = accounts[1].connection_id;
+    published.status = TargetStatus::Published;
+    published.add_public(&[Published::new("p0", noon()), Published::new("p1", noon())]);
+    post.targets.push(published);
+    post.status = PostStatus::Failed;
+
+    let changes = Changes { thread: Some(entries(&["two", "three", "four"])), ..Changes::default() };
+    let accounts = crate::testing::accounts(&accounts);
+    let changed = post.change(changes, Vec::new(), &accounts, &ids(), noon()).unwrap();
+
+    let lengths: Vec<_> = changed.targets.iter().map(|it| changed.segments(it).len()).collect();
+    assert_eq!(lengths, [4, 2]);
+}
