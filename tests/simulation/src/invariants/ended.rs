@@ -4,7 +4,7 @@ use domain::delivery::FailureClass;
 use domain::post::{Post, PostStatus, Target, TargetStatus};
 
 use super::{Broken, History, Kind};
-use crate::simulated_platforms::{Public, Reference};
+use crate::simulated_platforms::{PlatformBehavior, Public, Reference};
 
 /// No target is pending. A published one is public on its platform, a failed one is not, and the
 /// reason of its failure existed.
@@ -64,6 +64,7 @@ fn failure_contradiction(
 ) -> Option<String> {
     let account = history.people.accounts.iter().find(|it| it.spec.name == target.provider);
     let is_certain = account.is_some_and(|it| it.spec.is_certain());
+    let is_rationed = account.is_some_and(|it| it.spec.behavior == PlatformBehavior::Counting);
     let proves_absence = account.is_some_and(|it| it.spec.proves_absence());
     let connection = history.journal.connection(target.connection_id);
     let is_usable = connection.is_some_and(|it| !it.needs_reconnection);
@@ -94,6 +95,8 @@ fn failure_contradiction(
             (!was_refused && is_usable).then(|| format!("was neither refused nor is its connection lost: {message}"))
         }
         Some(FailureClass::Refused) => (!was_refused).then(|| format!("was never refused: {message}")),
+        // The replies of threads may use up a quota for longer than a post waits.
+        Some(FailureClass::GivenUp) if is_rationed => None,
         Some(FailureClass::GivenUp) => {
             is_usable.then(|| format!("was given up with a connection that works: {message}"))
         }

@@ -110,7 +110,9 @@ impl Timeline {
 
     /// Adds a follow-up of the post with this id.
     pub(crate) fn follow(&mut self, reference: Reference, id: &str, name: String, at: DateTime<Utc>) {
-        if !self.public.iter().any(|it| it.reference == reference && it.id == id && it.at <= at) {
+        // The post may be of an earlier revision, after which the rest of its thread was published.
+        let is_of_target = |it: &Reference| (it.post, it.target, it.segment) == (reference.post, reference.target, 0);
+        if !self.public.iter().any(|it| is_of_target(&it.reference) && it.id == id && it.at <= at) {
             self.mistakes.push((reference, format!("{name} follows {id}, which is not there")));
         }
         self.followers.push(PublicFollowUp { reference, name, at });
