@@ -212,13 +212,14 @@ impl Store {
         Ok(match write {
             DeliveryWrite::Put(delivery) => {
                 let known = delivery.published.len();
+                let no_intent = "attribute_not_exists(intent)";
                 let same_segments = if known == 0 { NOTHING_PUBLISHED } else { "size(published) = :known" };
                 let put = Put::builder()
                     .table_name(table)
                     .set_item(Some(delivery_item(delivery, self.due_shards)?))
                     .condition_expression(format!(
                         "attribute_not_exists(delivery) OR \
-                         (attribute_not_exists(intent) AND #state.#is <> :published AND {same_segments})",
+                         ({no_intent} AND #state.#is <> :published AND {same_segments})",
                     ))
                     .expression_attribute_names("#state", "state")
                     .expression_attribute_names("#is", "is")

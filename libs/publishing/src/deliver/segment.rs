@@ -27,7 +27,7 @@ pub(super) fn segment_options(target: &Target, kind: SegmentKind) -> Cow<'_, Opt
 
 /// By this, a platform can recognize a repetition of this segment and revision.
 pub(super) fn reference(delivery: &Delivery, segment: usize) -> String {
-    format!("{}-{}-{}-{segment}", delivery.post_id, delivery.target_id, delivery.revision)
+    format!("{}-{}-{}-{}", delivery.post_id, delivery.target_id, delivery.revision, segment)
 }
 
 /// What a segment follows; `None` while that is not public yet.
