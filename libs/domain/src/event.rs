@@ -172,6 +172,7 @@ mod tests {
     use super::*;
     use crate::delivery::{AttemptError, Delivery};
     use crate::testing::{a_connection, a_post, a_user, noon};
+    use crate::webhook::EventKind;
 
     #[test]
     fn connection_events_have_the_resulting_status() {
@@ -184,6 +185,21 @@ mod tests {
         ] {
             assert_eq!(event.detail["status"], status, "{}", event.detail_type);
             assert_eq!(event.detail["platform"], "sandbox");
+        }
+    }
+
+    #[test]
+    fn every_event_of_a_post_can_be_chosen_by_an_endpoint() {
+        let user = a_user();
+        let post = a_post(&user, Some(noon()), &[a_connection(&user)]);
+        let target = &post.targets[0];
+        for event in [
+            Event::scheduled(&post),
+            Event::target_published(&post, target),
+            Event::target_failed(&post, target),
+            Event::comment_failed(&post, target),
+        ] {
+            assert!(EventKind::parse(event.detail_type).is_some(), "{}", event.detail_type);
         }
     }
 

@@ -15,6 +15,8 @@ pub enum EventKind {
     /// A target is public.
     TargetPublished,
     TargetFailed,
+    /// The first comment of a published target has failed.
+    TargetCommentFailed,
     /// An account was connected.
     ConnectionCreated,
     /// The grant of an account expires soon and cannot be refreshed.
@@ -31,12 +33,13 @@ pub enum EventKind {
 
 impl EventKind {
     /// All events that an endpoint can choose; tests are not among them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::PostScheduled,
         Self::PostPublished,
         Self::PostFailed,
         Self::TargetPublished,
         Self::TargetFailed,
+        Self::TargetCommentFailed,
         Self::ConnectionCreated,
         Self::ConnectionExpiring,
         Self::ConnectionNeedsReconnection,
@@ -52,6 +55,7 @@ impl EventKind {
             Self::PostFailed => "post.failed",
             Self::TargetPublished => "target.published",
             Self::TargetFailed => "target.failed",
+            Self::TargetCommentFailed => "target.comment_failed",
             Self::ConnectionCreated => "connection.created",
             Self::ConnectionExpiring => "connection.expiring",
             Self::ConnectionNeedsReconnection => "connection.needs_reconnection",
