@@ -60,6 +60,11 @@ pub(super) enum Change {
 }
 
 impl Record {
+    /// When the post is due. Once it is public, `latest` has the time of a later segment.
+    pub(super) fn due_at(&self, latest: &Delivery) -> DateTime<Utc> {
+        self.written.first().map_or(latest.publish_at, |it| it.delivery.publish_at)
+    }
+
     pub(super) fn latest(&self) -> Option<&Delivery> {
         self.written.last().map(|it| &it.delivery)
     }

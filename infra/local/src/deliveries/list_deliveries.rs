@@ -105,7 +105,7 @@ impl Deliveries {
     pub(super) fn verdict(&self, record: &Record, fakes: &PublicPosts) -> Verdict {
         let reference = record.reference;
         let newest = self.history.latest_revision(reference.post, reference.target);
-        let delivery = record.latest().cloned();
+        let delivery = record.latest().map(|it| Delivery { publish_at: record.due_at(it), ..it.clone() });
         Verdict {
             seen: match &delivery {
                 Some(delivery) if delivery.provider != sandbox::PLATFORM => view_of_fake(delivery, fakes),
