@@ -105,7 +105,7 @@ pub struct NewWebhook {
     pub url: String,
     /// The event types to send, each once. Omitted, `null` or empty means all events.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(max_items = 10)]
+    #[schema(max_items = 11)]
     pub events: Option<Vec<String>>,
 }
 
@@ -120,7 +120,7 @@ pub struct WebhookChanges {
     pub url: Option<String>,
     /// The event types to send, as the complete list; an empty list or `null` means all events.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(max_items = 10)]
+    #[schema(max_items = 11)]
     pub events: Option<Vec<String>>,
     /// `true` stops all events. `false` enables the webhook again, even after it was disabled because of failures.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use domain::media::MimeType;
 use domain::scope::Scope;
+use domain::webhook::EventKind;
 use serde_json::{Value, json};
 use tests::template::ROOT;
 
@@ -73,6 +74,10 @@ fn documented_values_are_those_that_requests_accept() {
 
     assert_eq!(values("MimeType"), &json!(MimeType::ALL.map(MimeType::as_str)));
     assert_eq!(values("Scope"), &json!(Scope::ALL.map(Scope::as_str)));
+    for schema in ["NewWebhook", "WebhookChanges"] {
+        let events = &document["components"]["schemas"][schema]["properties"]["events"];
+        assert_eq!(events["maxItems"], EventKind::ALL.len(), "{schema}");
+    }
 }
 
 /// Whether a body has an example, its own or its schema's.
