@@ -181,9 +181,9 @@ fn published_target_gets_no_further_replies() {
     post.targets.push(published);
     post.status = PostStatus::Failed;
 
-    let changes = Changes { thread: Some(entries(&["two", "three", "four"])), ..Changes::default() };
+    let replies = Changes { thread: Some(entries(&["two", "three", "four"])), ..Changes::default() };
     let accounts = crate::testing::accounts(&accounts);
-    let changed = post.change(changes, Vec::new(), &accounts, &ids(), noon()).unwrap();
+    let changed = post.change(replies, Vec::new(), &accounts, &ids(), noon()).unwrap();
 
     let lengths: Vec<_> = changed.targets.iter().map(|it| changed.segments(it).len()).collect();
     assert_eq!(lengths, [4, 2]);
