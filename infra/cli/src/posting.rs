@@ -1,6 +1,7 @@
 //! `social post`.
 
 pub(crate) mod options;
+pub(crate) mod thread;
 
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
@@ -12,6 +13,7 @@ use client::{
 };
 
 use self::options::PostOption;
+use self::thread::{Thread, replies};
 use crate::account;
 use crate::arguments;
 use crate::error::CliError;
@@ -28,7 +30,11 @@ pub(crate) async fn post(session: &Session, arguments: arguments::Post) -> Resul
         return Err(CliError::Usage("name an account with --to, or save a draft with --draft".to_owned()));
     }
     // All local checks run before anything is sent.
-    let content = text(arguments.text.as_deref())?;
+    let replies = replies(arguments.next)?;
+    let Thread { content, replies } = match &arguments.thread {
+        Some(file) => Thread::read(file)?,
+        None => Thread { content: text(arguments.text.as_deref())?, replies },
+    };
     let at = arguments.at.as_deref().map(|it| time(it, arguments.key.is_some())).transpose()?;
     let options = PostOption::read_all(&arguments.options)?;
     let files = inspect_all(&arguments.media, arguments.alt.len())?;
@@ -41,6 +47,7 @@ pub(crate) async fn post(session: &Session, arguments: arguments::Post) -> Resul
         platforms: Some(platforms),
         scheduled_at,
         media: Some(media),
+        thread: (!replies.is_empty()).then_some(replies),
         external_id: arguments.external_id,
         labels: (!arguments.labels.is_empty()).then_some(arguments.labels),
         ..NewPost::new(content)

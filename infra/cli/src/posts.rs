@@ -1,13 +1,17 @@
 //! `social posts …`.
 
 use chrono::Utc;
-use client::{Attempt, ListAttempts, ListPosts, NewPostMedia, PageMeta, Post, PostChanges, PostStatus};
+use client::{
+    Attempt, ListAttempts, ListPosts, NewPostMedia, NewThreadEntry, PageMeta, Post, PostChanges, PostMedia,
+    PostPlatform, PostSegment, PostStatus, TargetStatus,
+};
 use serde_json::Value;
 
 use crate::arguments::{Edit, ListArguments, PostsCommand};
 use crate::error::CliError;
 use crate::output::{self, beginning, plain, plain_lines};
 use crate::posting::options::PostOption;
+use crate::posting::thread::{Thread, replies};
 use crate::posting::{entry_name, inspect_all, local, send, targets, text, time};
 use crate::session::Session;
 
@@ -16,7 +20,7 @@ pub(crate) async fn run(session: &Session, command: PostsCommand) -> Result<(), 
         PostsCommand::List(arguments) => list(session, arguments).await,
         PostsCommand::Show { id } => {
             let post = session.client.show_post(id).await?;
-            if session.json { output::line(&post.json) } else { show(&post) }
+            output::line(&if session.json { post.json } else { describe(&post.value) })
         }
         PostsCommand::Attempts { id, page, per_page } => {
             let which = ListAttempts { per_page: Some(per_page), page: Some(page) };
@@ -56,15 +60,40 @@ async fn list(session: &Session, arguments: ListArguments) -> Result<(), CliErro
     if session.json {
         return output::line(&posts.json);
     }
+    let (names, rows) = rows(&posts.data);
+    output::table(&names, &rows)?;
+    notice_of_pages(posts.meta, "posts");
+    Ok(())
+}
+
+/// The columns of a list and its rows. Only a list with a thread has the column THREAD.
+fn rows(posts: &[Post]) -> (Vec<&'static str>, Vec<Vec<String>>) {
+    let has_thread = posts.iter().any(|it| !thread_state(it).is_empty());
     let row = |it: &Post| {
         let at = it.scheduled_at.map(|it| local(it.0)).unwrap_or_default();
         let accounts: Vec<_> = it.platforms.iter().map(entry_name).collect();
-        let accounts = beginning(&accounts.join(", "), 30);
-        vec![it.id.to_string(), it.status.as_str().to_owned(), at, accounts, beginning(&it.content, 40)]
+        let mut row = vec![it.id.to_string(), it.status.as_str().to_owned(), at, beginning(&accounts.join(", "), 30)];
+        row.extend(has_thread.then(|| beginning(&thread_state(it), 30)));
+        row.push(beginning(&it.content, 40));
+        row
     };
-    output::table(&["ID", "STATUS", "AT", "TO", "TEXT"], &posts.data.iter().map(row).collect::<Vec<_>>())?;
-    notice_of_pages(posts.meta, "posts");
-    Ok(())
+    let names = ["ID", "STATUS", "AT", "TO"].into_iter().chain(has_thread.then_some("THREAD")).chain(["TEXT"]);
+    (names.collect(), posts.iter().map(row).collect())
+}
+
+/// How many segments are public on each account: `1/3, 3/3 public`. Empty without replies and
+/// comments.
+fn thread_state(post: &Post) -> String {
+    let is_public = |it: &&PostSegment| it.status == TargetStatus::Published;
+    let public = |it: &PostPlatform| format!("{}/{}", it.segments.iter().filter(is_public).count(), it.segments.len());
+    match post.thread.len() {
+        _ if post.platforms.iter().any(|it| 1 < it.segments.len()) => {
+            format!("{} public", post.platforms.iter().map(public).collect::<Vec<_>>().join(", "))
+        }
+        0 => String::new(),
+        1 => "1 reply".to_owned(),
+        count => format!("{count} replies"),
+    }
 }
 
 fn notice_of_pages(meta: PageMeta, what: &str) {
@@ -87,43 +116,76 @@ async fn attempts(session: &Session, id: u64, which: &ListAttempts) -> Result<()
         let status = it.http_status.map(|it| it.to_string()).unwrap_or_default();
         let took = format!("{} ms", it.duration_ms);
         let [provider, step, outcome] = [&it.provider, &it.step, &it.outcome].map(Clone::clone);
-        vec![local(it.at.0), provider, step, outcome, status, took, it.message.clone().unwrap_or_default()]
+        let (segment, message) = (it.segment.to_string(), it.message.clone().unwrap_or_default());
+        vec![local(it.at.0), provider, segment, step, outcome, status, took, message]
     };
     let rows: Vec<_> = attempts.data.iter().map(row).collect();
-    output::table(&["AT", "PLATFORM", "STEP", "OUTCOME", "HTTP", "TOOK", "MESSAGE"], &rows)?;
+    output::table(&["AT", "PLATFORM", "SEGMENT", "STEP", "OUTCOME", "HTTP", "TOOK", "MESSAGE"], &rows)?;
     notice_of_pages(attempts.meta, "attempts");
     Ok(())
 }
 
-fn show(post: &Post) -> Result<(), CliError> {
+/// The post with its replies, and its state on each account.
+fn describe(post: &Post) -> String {
     let at = post.scheduled_at.map(|it| format!(", for {}", local(it.0))).unwrap_or_default();
-    output::line(&format!("Post {}: {}{at}, revision {}", post.id, plain(post.status.as_str()), post.revision))?;
-    if let Some(external_id) = &post.external_id {
-        output::line(&format!("External id: {}", plain(external_id)))?;
-    }
+    let mut lines = vec![format!("Post {}: {}{at}, revision {}", post.id, plain(post.status.as_str()), post.revision)];
+    lines.extend(post.external_id.as_deref().map(|it| format!("External id: {}", plain(it))));
     if !post.labels.is_empty() {
-        output::line(&format!("Labels: {}", plain(&post.labels.join(", "))))?;
+        lines.push(format!("Labels: {}", plain(&post.labels.join(", "))));
     }
-    output::line(&format!("\n{}\n", plain_lines(&post.content)))?;
-    for medium in &post.media {
-        let alt_text = medium.alt_text.as_deref().map_or_else(|| "no alt text".to_owned(), plain);
-        output::line(&format!("  {} ({alt_text})", plain(&medium.mime_type)))?;
+    lines.push(format!("\n{}\n", plain_lines(&post.content)));
+    lines.extend(post.media.iter().map(describe_file));
+    for (number, reply) in (1..).zip(&post.thread) {
+        // One blank line before it: a text ends with one, a file does not.
+        lines.extend(lines.last().is_none_or(|it| !it.ends_with('\n')).then(String::new));
+        lines.push(format!("Reply {number}\n"));
+        lines.extend(reply.content.as_deref().map(|it| format!("{}\n", plain_lines(it))));
+        lines.extend(reply.media.iter().map(describe_file));
     }
     for entry in &post.platforms {
         let details = [entry.platform_post_url.as_deref(), entry.error_message.as_deref()];
-        let details: Vec<_> = details.into_iter().flatten().map(plain).collect();
-        output::line(
-            format!("  {}: {}  {}", entry_name(entry), plain(entry.status.as_str()), details.join("  ")).trim_end(),
-        )?;
+        lines.push(described(&entry_name(entry), &entry.status, &details, "  "));
+        // Without replies and comments, the state of the only segment is that of the entry.
+        if 1 < entry.segments.len() {
+            lines.extend(entry.segments.iter().enumerate().map(|(index, it)| describe_segment(index, it, entry)));
+        }
     }
-    Ok(())
+    lines.join("\n")
+}
+
+fn describe_file(file: &PostMedia) -> String {
+    let alt_text = file.alt_text.as_deref().map_or_else(|| "no alt text".to_owned(), plain);
+    format!("  {} ({alt_text})", plain(&file.mime_type))
+}
+
+/// A segment with the start of its text, which can differ from that of the post.
+fn describe_segment(index: usize, segment: &PostSegment, entry: &PostPlatform) -> String {
+    let name = if segment.kind == "reply" { format!("reply {index}") } else { segment.kind.clone() };
+    let text = segment.content.as_deref().map(|it| beginning(it, 40));
+    // The entry shows the reason of the segment at which it stopped.
+    let error = segment.error_message.as_deref().filter(|it| Some(*it) != entry.error_message.as_deref());
+    let details = [text.as_deref(), segment.platform_post_url.as_deref(), error];
+    described(&name, &segment.status, &details, "    ")
+}
+
+fn described(name: &str, status: &TargetStatus, details: &[Option<&str>], indent: &str) -> String {
+    let details: Vec<_> = details.iter().flatten().map(|it| plain(it)).collect();
+    let line = format!("{indent}{}: {}  {}", plain(name), plain(status.as_str()), details.join("  "));
+    line.trim_end().to_owned()
 }
 
 async fn edit(session: &Session, arguments: Edit) -> Result<(), CliError> {
     let at = arguments.at.as_deref().map(|it| time(it, false)).transpose()?;
     let options = PostOption::read_all(&arguments.options)?;
     let files = inspect_all(&arguments.media, arguments.alt.len())?;
-    let content = arguments.text.as_deref().map(|it| text(Some(it))).transpose()?;
+    let replies = thread_change(arguments.next, arguments.no_thread)?;
+    let (content, thread) = match &arguments.thread {
+        Some(file) => {
+            let thread = Thread::read(file)?;
+            (Some(thread.content), Some(thread.replies))
+        }
+        None => (arguments.text.as_deref().map(|it| text(Some(it))).transpose()?, replies),
+    };
     let platforms = if arguments.to.is_empty() { None } else { Some(targets(session, &arguments.to, &options).await?) };
     let key = format!("edit {} {}", arguments.id, Utc::now().timestamp_millis());
     let media: Option<Vec<NewPostMedia>> = match (files.is_empty(), arguments.no_media) {
@@ -131,11 +193,17 @@ async fn edit(session: &Session, arguments: Edit) -> Result<(), CliError> {
         _ => Some(send(&session.client, &files, &arguments.alt, &key).await?),
     };
     let tags = tag_changes(arguments.external_id, arguments.labels);
-    let changes = PostChanges { content, platforms, media, scheduled_at: at.map(Some), ..tags };
+    let changes = PostChanges { content, platforms, media, thread, scheduled_at: at.map(Some), ..tags };
     if changes == PostChanges::default() {
         return Err(CliError::Usage("nothing to change; add an option, see `social posts edit --help`".to_owned()));
     }
     change(session, arguments.id, &changes, arguments.if_match).await
+}
+
+/// The replies of `--next`, as the complete list; `None` if they stay as they are.
+fn thread_change(next: Vec<String>, remove: bool) -> Result<Option<Vec<NewThreadEntry>>, CliError> {
+    let replies = replies(next)?;
+    Ok((remove || !replies.is_empty()).then_some(replies))
 }
 
 /// The changes of the external id and the labels. An empty id removes the current one, a single empty
@@ -167,7 +235,109 @@ async fn change(session: &Session, id: u64, changes: &PostChanges, revision: Opt
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
+
+    use serde_json::json;
+
     use super::*;
+
+    fn post(thread: &Value, platforms: &Value) -> Post {
+        serde_json::from_value(json!({
+            "id": 7, "revision": 2, "content": "Hello", "status": "failed", "scheduled_at": null,
+            "created_at": "2026-11-21T09:00:00.000Z", "updated_at": "2026-11-21T09:00:00.000Z",
+            "creator": { "id": 1, "name": "Demo User" }, "platforms": platforms, "media": [], "thread": thread,
+            "external_id": null, "labels": [],
+        }))
+        .unwrap()
+    }
+
+    fn a_thread() -> Value {
+        let file = json!({
+            "id": 3, "url": "https://files.example/3", "file_type": "image", "mime_type": "image/png",
+            "alt_text": "A boat",
+        });
+        json!([{ "content": "two\u{1b}", "media": [] }, { "content": null, "media": [file] }])
+    }
+
+    fn target(segments: &Value) -> Value {
+        json!({
+            "id": 1, "connected_account_id": 5, "provider": "sandbox", "username": "harbour", "content": "Hello",
+            "options": {}, "status": "failed", "published_at": null, "platform_post_id": null,
+            "platform_post_url": "https://a.example/1", "error_message": "1 of 3 is public", "segments": segments,
+        })
+    }
+
+    fn segment(kind: &str, content: Option<&str>, status: &str, url: Option<&str>, error: Option<&str>) -> Value {
+        json!({
+            "kind": kind, "content": content, "media": [], "status": status, "published_at": null,
+            "platform_post_id": null, "platform_post_url": url, "error_message": error,
+        })
+    }
+
+    fn a_failed_target() -> Value {
+        target(&json!([
+            segment("post", Some("Hello"), "published", Some("https://a.example/1"), None),
+            segment("reply", Some("two"), "failed", None, Some("1 of 3 is public")),
+            segment("reply", None, "pending", None, None),
+            segment("comment", Some("more"), "failed", None, Some("It was refused")),
+        ]))
+    }
+
+    #[test]
+    fn shown_thread_has_replies_and_the_state_of_each_segment() {
+        let shown = describe(&post(&a_thread(), &json!([a_failed_target()])));
+
+        let expected = "Post 7: failed, revision 2
+
+Hello
+
+Reply 1
+
+two\u{20}
+
+Reply 2
+
+  image/png (A boat)
+  sandbox/harbour: failed  https://a.example/1  1 of 3 is public
+    post: published  Hello  https://a.example/1
+    reply 1: failed  two
+    reply 2: pending
+    comment: failed  more  It was refused";
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn shown_post_without_replies_has_no_segments() {
+        let only = json!([segment("post", Some("Hello"), "published", Some("https://a.example/1"), None)]);
+        let shown = describe(&post(&json!([]), &json!([target(&only)])));
+        let expected = "Post 7: failed, revision 2
+
+Hello
+
+  sandbox/harbour: failed  https://a.example/1  1 of 3 is public";
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn list_with_a_thread_shows_how_much_of_it_is_public() {
+        let alone = post(&json!([]), &json!([]));
+        let (names, _) = rows(std::slice::from_ref(&alone));
+        assert_eq!(names, ["ID", "STATUS", "AT", "TO", "TEXT"]);
+
+        let (names, rows) =
+            rows(&[alone, post(&a_thread(), &json!([])), post(&a_thread(), &json!([a_failed_target()]))]);
+        assert_eq!(names, ["ID", "STATUS", "AT", "TO", "THREAD", "TEXT"]);
+        assert_eq!(rows.iter().map(|it| it[4].as_str()).collect::<Vec<_>>(), ["", "2 replies", "1/4 public"]);
+    }
+
+    #[test]
+    fn replies_change_only_if_they_are_named() {
+        let change = |next: &[&str], remove| {
+            let next = next.iter().map(|it| (*it).to_owned()).collect();
+            thread_change(next, remove).unwrap().map(|it| it.len())
+        };
+        assert_eq!([change(&[], false), change(&[], true), change(&["two"], false)], [None, Some(0), Some(1)]);
+    }
 
     #[test]
     fn absent_option_changes_nothing_and_empty_one_removes() {

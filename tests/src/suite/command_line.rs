@@ -36,6 +36,7 @@ pub(super) fn checks() -> Vec<Check> {
             token_is_sent_to_its_deployment_only,
             post_is_published_with_its_image,
             draft_from_stdin_is_changed_scheduled_cancelled_and_deleted,
+            thread_is_published_shown_and_changed,
             times_are_parsed_as_written,
             dry_run_stores_nothing,
             accounts_are_selected_by_name_and_disconnected,
@@ -232,6 +233,46 @@ async fn draft_from_stdin_is_changed_scheduled_cancelled_and_deleted(deployment:
     social.done(&["posts", "delete", &id]).await?;
     user.api.get(&format!("/posts/{id}")).await?.is(404)?;
     social.fails(4, "Not found", &["posts", "delete", &id]).await?;
+    Ok(())
+}
+
+async fn thread_is_published_shown_and_changed(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
+    user.connect(0).await?;
+    let social = SocialCommand::for_user(&user)?;
+    let (one, two, three) = (fresh("one"), fresh("two"), fresh("three"));
+    social.file("thread.txt", format!("{one}\n---\n{two}\n\nstill two\n---\n{three}\n"))?;
+    social.file("gap.txt", format!("{one}\n---\n---\n{three}\n"))?;
+    let replies = |texts: &[&str]| texts.iter().map(|it| json!({ "content": it, "media": [] })).collect::<Vec<_>>();
+
+    let posted = social.json(&["post", &one, "--to", "sandbox", "--next", &two, "--next", &three]).await?;
+    same(&posted["thread"], &json!(replies(&[&two, &three])), "replies of --next")?;
+    let id = integer(&posted, "id")?;
+    user.reaches(id, "published", 60).await?;
+    let shown = social.done(&["posts", "show", &id.to_string()]).await?;
+    for expected in [&format!("Reply 1\n\n{two}\n"), "    post: published  ", "    reply 2: published  "] {
+        ensure!(shown.contains(expected), "posts show does not say {expected:?}: {shown}");
+    }
+    let listed = social.done(&["posts", "list"]).await?;
+    ensure!(listed.contains("THREAD") && listed.contains("3/3 public"), "posts list says {listed:?}");
+
+    let draft = social.json(&["post", "--draft", "--thread", "thread.txt"]).await?;
+    same(&draft["content"], &json!(one), "text of --thread")?;
+    same(&draft["thread"], &json!(replies(&[&format!("{two}\n\nstill two"), &three])), "replies of --thread")?;
+    let id = draft["id"].to_string();
+    for (arguments, expected) in [
+        (["--text", "another"].as_slice(), 2),
+        (&["--next", "four"], 1),
+        (&["--thread", "thread.txt"], 2),
+        (&["--no-thread"], 0),
+    ] {
+        let changed = social.json(&[&["posts", "edit", &id], arguments].concat()).await?;
+        same(list(&changed, "thread")?.len(), expected, &format!("replies after {arguments:?}"))?;
+    }
+
+    social.fails(2, "cannot be used with", &["post", "x", "--draft", "--thread", "thread.txt"]).await?;
+    social.fails(2, "gap.txt: reply 1 is empty", &["post", "--draft", "--thread", "gap.txt"]).await?;
+    social.fails(2, "give each --next a text", &["post", "x", "--draft", "--next", " "]).await?;
     Ok(())
 }
 

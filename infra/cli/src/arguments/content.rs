@@ -1,5 +1,7 @@
 //! Arguments of `social post`, `social posts` and `social connections`.
 
+use std::path::PathBuf;
+
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 
@@ -9,6 +11,10 @@ Accounts: an id, a platform (mastodon), a handle (ada), both (mastodon/ada), or 
 Times: 2026-12-24T18:00:00+01:00, '2026-12-24 18:00 Europe/Berlin', 'tomorrow 9:00',
 'friday 17:30 UTC', 'in 2 hours', 18:00, now. A time without a zone is in this machine's zone. A
 time that does not exist or occurs twice, because the clocks change, is an error.
+
+Threads: each --next is a reply to the text before it. --thread reads the post and its replies from
+a file, in which a line of exactly --- separates two texts. These replies have no files; those of
+`social import` can have some. An account without threads needs a post of its own.
 
 Options: language=en applies to every account, mastodon:visibility=unlisted to the accounts of one
 platform. true, 7 and [\"a\"] are read as JSON, everything else is text; '\"7\"' is the text 7.
@@ -35,6 +41,12 @@ pub(crate) struct Post {
     /// Alt text; repeatable. The first belongs to the first --media, and so on.
     #[arg(long, value_name = "TEXT")]
     pub(crate) alt: Vec<String>,
+    /// Reply that continues the post as a thread; repeatable, in this order.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) next: Vec<String>,
+    /// File with the post and its replies, separated by lines of exactly ---; standard input if `-`.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "next"])]
+    pub(crate) thread: Option<PathBuf>,
     /// Platform option; repeatable.
     #[arg(long = "option", value_name = "NAME=VALUE")]
     pub(crate) options: Vec<String>,
@@ -144,6 +156,17 @@ pub(crate) struct Edit {
     /// Remove all files.
     #[arg(long, conflicts_with = "media")]
     pub(crate) no_media: bool,
+    /// Reply that continues the post as a thread; repeatable, in this order. Replaces the current ones
+    /// and their files.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) next: Vec<String>,
+    /// File with the new text and the replies, separated by lines of exactly ---; standard input if
+    /// `-`. Replaces the current ones.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["text", "next"])]
+    pub(crate) thread: Option<PathBuf>,
+    /// Remove all replies.
+    #[arg(long, conflicts_with_all = ["next", "thread"])]
+    pub(crate) no_thread: bool,
     /// Id of the post in your own system; '' removes it.
     #[arg(long, value_name = "ID")]
     pub(crate) external_id: Option<String>,
