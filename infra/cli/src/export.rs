@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use client::{Client, ListPosts, Post, PostPlatform};
+use client::{Client, ListPosts, Post, PostMedia, PostPlatform, ThreadEntry};
 use serde_json::{Map, Value, json};
 use tempfile::NamedTempFile;
 
@@ -15,14 +15,15 @@ use crate::posting::entry_name;
 use crate::posts::status;
 use crate::session::Session;
 
-/// The first eight columns are those of an import. By `id` and `status`, an import finds the posts
+/// The first nine columns are those of an import. By `id` and `status`, an import finds the posts
 /// that it skips; the others are for people.
-const COLUMNS: [&str; 13] = [
+const COLUMNS: [&str; 14] = [
     "content",
     "to",
     "at",
     "media",
     "alt",
+    "thread",
     "options",
     "external_id",
     "labels",
@@ -65,7 +66,7 @@ pub(crate) async fn run(session: &Session, arguments: &Export) -> Result<(), Cli
             return Ok(());
         }
         if has_unexported_parts(post) {
-            let what = "its own text, files or options for one account, which a line cannot express";
+            let what = "its own text, files, replies or options for one account, which a line cannot express";
             notice(&format!("post {} was skipped: it has {what}", post.id));
             return Ok(());
         }
@@ -144,21 +145,23 @@ impl Write for Target {
     }
 }
 
-/// Whether an account has a text or files of its own, or options that another account of its
+/// Whether an account has a text, files or replies of its own, or options that another account of its
 /// platform has not.
 fn has_unexported_parts(post: &Post) -> bool {
     let differs =
         |one: &PostPlatform| post.platforms.iter().any(|it| it.provider == one.provider && it.options != one.options);
-    post.platforms.iter().any(|it| it.content != post.content || it.media.is_some() || differs(it))
+    post.platforms
+        .iter()
+        .any(|it| it.content != post.content || it.media.is_some() || it.thread.is_some() || differs(it))
 }
 
-enum Lines<W: Write> {
+pub(crate) enum Lines<W: Write> {
     Csv(Box<csv::Writer<W>>),
     Jsonl(W),
 }
 
 impl<W: Write> Lines<W> {
-    fn begin(format: Format, out: W) -> Result<Self, CliError> {
+    pub(crate) fn begin(format: Format, out: W) -> Result<Self, CliError> {
         Ok(match format {
             Format::Jsonl => Self::Jsonl(out),
             Format::Csv => {
@@ -169,7 +172,7 @@ impl<W: Write> Lines<W> {
         })
     }
 
-    fn write(&mut self, post: &Post) -> Result<(), CliError> {
+    pub(crate) fn write(&mut self, post: &Post) -> Result<(), CliError> {
         let fields = fields(post);
         match self {
             Self::Jsonl(out) => Ok(writeln!(out, "{}", Value::Object(fields))?),
@@ -180,7 +183,7 @@ impl<W: Write> Lines<W> {
         }
     }
 
-    fn end(self) -> Result<(), CliError> {
+    pub(crate) fn end(self) -> Result<(), CliError> {
         match self {
             Self::Jsonl(mut out) => Ok(out.flush()?),
             Self::Csv(mut writer) => Ok(writer.flush()?),
@@ -202,14 +205,13 @@ fn fields(post: &Post) -> Map<String, Value> {
         urls.extend(entry.platform_post_url.clone());
         errors.extend(entry.error_message.as_ref().map(|it| format!("{}: {it}", entry_name(entry))));
     }
-    let alt: Vec<_> = post.media.iter().map(|it| it.alt_text.clone().unwrap_or_default()).collect();
-    let has_alt = alt.iter().any(|it| !it.is_empty());
     let all = [
         ("content", json!(post.content)),
         ("to", json!(post.platforms.iter().map(entry_name).collect::<Vec<_>>())),
         ("at", json!(post.scheduled_at)),
-        ("media", json!(post.media.iter().map(|it| &it.url).collect::<Vec<_>>())),
-        ("alt", if has_alt { json!(alt) } else { json!([]) }),
+        ("media", urls_of(&post.media)),
+        ("alt", alt_texts(&post.media)),
+        ("thread", post.thread.iter().map(reply).collect()),
         ("options", Value::Object(options)),
         ("external_id", json!(post.external_id)),
         ("labels", json!(post.labels)),
@@ -220,6 +222,24 @@ fn fields(post: &Post) -> Map<String, Value> {
         ("errors", json!(errors)),
     ];
     all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn urls_of(files: &[PostMedia]) -> Value {
+    files.iter().map(|it| it.url.clone()).collect()
+}
+
+/// The alt text of each file; an empty list if no file has one.
+fn alt_texts(files: &[PostMedia]) -> Value {
+    let has_one = files.iter().any(|it| it.alt_text.is_some());
+    files.iter().filter(|_| has_one).map(|it| it.alt_text.clone().unwrap_or_default()).collect()
+}
+
+/// A reply, without empty fields.
+fn reply(entry: &ThreadEntry) -> Value {
+    let fields =
+        [("content", json!(entry.content)), ("media", urls_of(&entry.media)), ("alt", alt_texts(&entry.media))];
+    let filled = fields.into_iter().filter(|(_, value)| !value.is_null() && *value != json!([]));
+    Value::Object(filled.map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
 /// A value in a cell: lists with | between their entries, or as JSON where an import would split an
@@ -263,9 +283,35 @@ mod tests {
         };
 
         let csv = export(Format::Csv);
-        assert!(csv.lines().nth(1).unwrap().starts_with("Hello,,,,,,order-4711,spring|offer,7,draft,"), "{csv}");
+        assert!(csv.lines().nth(1).unwrap().starts_with("Hello,,,,,,,order-4711,spring|offer,7,draft,"), "{csv}");
         let line: Value = serde_json::from_str(&export(Format::Jsonl)).unwrap();
         assert_eq!([&line["external_id"], &line["labels"]], [&json!("order-4711"), &json!(["spring", "offer"])]);
+    }
+
+    #[test]
+    fn post_with_replies_for_one_account_is_not_exported() {
+        let entry = |thread: Value| {
+            let mut entry = json!({
+                "id": 1, "connected_account_id": 5, "provider": "sandbox", "username": "harbour", "content": "Hello",
+                "options": {}, "status": "pending", "published_at": null, "platform_post_id": null,
+                "platform_post_url": null, "error_message": null, "segments": [],
+            });
+            if !thread.is_null() {
+                entry["thread"] = thread;
+            }
+            entry
+        };
+        let post = |thread| -> Post {
+            serde_json::from_value(json!({
+                "id": 7, "revision": 1, "content": "Hello", "status": "draft", "scheduled_at": null,
+                "created_at": "2026-11-21T09:00:00.000Z", "updated_at": "2026-11-21T09:00:00.000Z",
+                "creator": { "id": 1, "name": "Demo User" }, "platforms": [entry(thread)], "media": [],
+                "thread": [{ "content": "two", "media": [] }], "external_id": null, "labels": [],
+            }))
+            .unwrap()
+        };
+        assert!(!has_unexported_parts(&post(Value::Null)));
+        assert!(has_unexported_parts(&post(json!([]))));
     }
 
     #[test]

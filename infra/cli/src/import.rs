@@ -10,6 +10,7 @@
 
 mod line;
 mod plan;
+mod reply;
 mod report;
 
 use std::collections::HashSet;
@@ -17,11 +18,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use client::{Client, Connection, Error, ErrorResponse, ListConnections, NewPost, RetryPolicy};
+use client::{
+    Client, Connection, Error, ErrorResponse, ListConnections, NewPost, NewPostMedia, NewThreadEntry, RetryPolicy,
+};
 use indicatif::ProgressBar;
 
 use self::line::{Broken, Line, lines};
 use self::plan::Plan;
+use self::reply::Reply;
 use self::report::{Before, LineOutcome, Report};
 use crate::arguments::Import;
 use crate::error::CliError;
@@ -193,6 +197,7 @@ impl Importer<'_> {
             ..NewPost::new(plan.content)
         };
         if self.arguments.dry_run {
+            post.thread = (!plan.thread.is_empty()).then(|| plan.thread.iter().map(Reply::without_files).collect());
             return self.check(line, &post).await;
         }
         post.media = match send(&self.client, &plan.files, &plan.alt, line.key().as_str()).await {
@@ -200,7 +205,23 @@ impl Importer<'_> {
             Err(CliError::Refused(why)) => return self.refused(line, "media", &why),
             Err(failure) => return Err(failure),
         };
+        post.thread = match self.thread(line, &plan.thread).await {
+            Ok(thread) => (!thread.is_empty()).then_some(thread),
+            Err(CliError::Refused(why)) => return self.refused(line, "thread", &why),
+            Err(failure) => return Err(failure),
+        };
         self.send(line, post, false).await
+    }
+
+    /// Uploads the files of the replies.
+    async fn thread(&self, line: &Line, replies: &[Reply]) -> Result<Vec<NewThreadEntry>, CliError> {
+        let mut thread = Vec::with_capacity(replies.len());
+        for (at, reply) in replies.iter().enumerate() {
+            let media = send(&self.client, &reply.files, &reply.alt, &format!("{} reply {at}", line.key())).await?;
+            let media = Some(media).filter(|it: &Vec<NewPostMedia>| !it.is_empty());
+            thread.push(NewThreadEntry { content: reply.content.clone(), media });
+        }
+        Ok(thread)
     }
 
     /// Paths in the file are relative to its folder.
@@ -354,6 +375,7 @@ fn column(field: &str) -> &'static str {
     match field.split('.').collect::<Vec<_>>().as_slice() {
         ["scheduled_at", ..] => "at",
         ["platforms", _, "options", ..] => "options",
+        ["platforms", _, "thread", ..] | ["thread", ..] => "thread",
         ["platforms", _, "media", ..] | ["media", ..] => "media",
         ["platforms", _, "content", ..] | ["content", ..] => "content",
         ["platforms", ..] => "to",

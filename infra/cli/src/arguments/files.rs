@@ -12,6 +12,8 @@ A CSV file names its columns in the first line; a JSONL file has an object on ea
   at           when to publish: with a zone, or in --zone. A line without it is a draft
   media        files in the folder of the import file, or URLs; several by | (JSONL: a list)
   alt          alt text of each file; several by | (JSONL: a list)
+  thread       replies: texts with lines of --- between them, or a JSON list of texts and of objects
+               with content, media and alt
   options      name=value; several by | (JSONL: an object)
   external_id  id of the post in your own system
   labels       labels to find the post by; several by | (JSONL: a list)

@@ -12,7 +12,7 @@ use crate::files::hex;
 use crate::output::{beginning, plain};
 
 /// The fields of a line.
-const FIELDS: [&str; 8] = ["content", "to", "at", "media", "alt", "options", "external_id", "labels"];
+const FIELDS: [&str; 9] = ["content", "to", "at", "media", "alt", "thread", "options", "external_id", "labels"];
 
 /// Further fields of an exported line.
 const TOLD: [&str; 5] = ["id", "status", "created_at", "urls", "errors"];

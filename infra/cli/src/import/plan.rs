@@ -6,6 +6,7 @@ use client::PostTime;
 use serde_json::Value;
 
 use super::line::{Broken, Line};
+use super::reply::Reply;
 use crate::files::Medium;
 use crate::posting::options::PostOption;
 use crate::when::{self, Zone};
@@ -17,6 +18,7 @@ pub(crate) struct Plan {
     pub(crate) at: Option<PostTime>,
     pub(crate) files: Vec<Medium>,
     pub(crate) alt: Vec<String>,
+    pub(crate) thread: Vec<Reply>,
     pub(crate) options: Vec<PostOption>,
     pub(crate) external_id: Option<String>,
     pub(crate) labels: Vec<String>,
@@ -36,13 +38,14 @@ impl Plan {
         if files.len() < alt.len() {
             return Err(broken("alt", &"has more entries than media"));
         }
+        let thread = Reply::read_all(line, folder)?;
         let options = PostOption::read_all(&options(line)?).map_err(|it| broken("options", &it))?;
         let to = list(line, "to")?;
         if to.is_empty() && at.is_some() {
             return Err(broken("to", &"is required if the line has a time"));
         }
         let (external_id, labels) = (text(line, "external_id")?, list(line, "labels")?);
-        Ok(Self { content, to, at, files, alt, options, external_id, labels })
+        Ok(Self { content, to, at, files, alt, thread, options, external_id, labels })
     }
 }
 

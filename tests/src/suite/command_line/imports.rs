@@ -9,7 +9,7 @@ use crate::{
     checks,
     deployment::{Deployment, User, fresh, targets},
     ensure,
-    error::{Result, same},
+    error::{Result, TestError, same},
     http_response::{integer, list, text},
     moment, picture,
     report::say,
@@ -25,6 +25,7 @@ pub(super) fn checks() -> Vec<Check> {
             killed_import_posts_each_line_once,
             import_of_an_export_creates_copies_in_the_same_account,
             import_of_an_export_into_another_account_runs_once,
+            thread_survives_export_and_import,
         ]
     )
 }
@@ -231,4 +232,51 @@ async fn import_of_an_export_into_another_account_runs_once(deployment: &Deploym
     let ran = copy.run(&["import", "first.jsonl", "--report", "lost.jsonl"]).await?;
     ensure!(ran.code == 0, "without the report it ended with {ran:?}");
     same(count_posts(&into).await?, 2, "posts of the other account")
+}
+
+async fn thread_survives_export_and_import(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
+    let account = user.connect(0).await?;
+    let later = moment::written(moment::now() + Duration::from_hours(48));
+    let replies = json!([{ "content": "two, \"2\"\n---\nand | more" }, { "content": "three" }]);
+    let body = json!({
+        "content": "one", "platforms": targets(&[&account])?, "scheduled_at": later, "thread": replies,
+    });
+    user.create(&body).await?;
+    let social = SocialCommand::for_user(&user)?;
+
+    for (name, lines) in [("thread.csv", 1), ("thread.jsonl", 2)] {
+        social.done(&["export", name]).await?;
+        let checked = social.run(&["import", name, "--copies", "--dry-run"]).await?;
+        ensure!(
+            checked.code == 0 && checked.err.contains(&format!("{lines} valid")),
+            "the check ended with {checked:?}"
+        );
+        let ran = social.run(&["import", name, "--copies"]).await?;
+        ensure!(ran.code == 0 && ran.err.contains(&format!("{lines} created")), "the import ended with {ran:?}");
+        same(count_posts(&user).await?, 2 * lines, "posts")?;
+    }
+    let posts = user.api.get("/posts").await?.ok(200)?;
+    for post in list(&posts, "data")? {
+        let contents: Vec<_> = list(post, "thread")?.iter().map(|it| it["content"].clone()).collect();
+        same(contents, vec![replies[0]["content"].clone(), json!("three")], "replies")?;
+    }
+
+    social.file("boat.png", picture::png(64, 48, [30, 120, 90]))?;
+    let reply = json!({ "media": ["boat.png"], "alt": ["A | boat"] });
+    let with_file = json!({ "content": "four", "to": "sandbox", "thread": ["five", reply] });
+    social.file("files.jsonl", with_file.to_string())?;
+    for command in [["import", "files.jsonl", "--dry-run"].as_slice(), &["import", "files.jsonl"]] {
+        social.done(command).await?;
+    }
+    social.file("texts.csv", "content,thread\nsix,\"seven\n---\neight\"\nnine,\"ten\n---\n\"\n")?;
+    let ran = social.fails(2, "thread: reply 2: is empty", &["import", "texts.csv"]).await?;
+    ensure!(ran.err.contains("1 created"), "the import ended with {ran:?}");
+    let drafts = user.api.get("/posts?status=draft").await?.ok(200)?;
+    let [texts, files] = list(&drafts, "data")? else {
+        return Err(TestError::new(format!("the drafts are {drafts}")));
+    };
+    same(list(texts, "thread")?.len(), 2, "replies of a cell with lines of ---")?;
+    same(&files["thread"][1]["content"], &json!(null), "text of a reply with a file alone")?;
+    same(&files["thread"][1]["media"][0]["alt_text"], &json!("A | boat"), "alt text of a reply")
 }
