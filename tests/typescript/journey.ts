@@ -39,9 +39,14 @@ await fetch(place.upload_url, { method: 'PUT', headers: place.upload_headers, bo
 const platforms = [{ connected_account_id: account.id, options: { language: 'en' } }];
 const media = [{ path: place.path, alt_text: 'A boat at the pier' }];
 const scheduled_at = new Date(Date.now() + 2000).toISOString();
-const post = need(await api.POST('/api/v1/posts', { body: { content: 'Hello', platforms, media, scheduled_at } }));
+const thread = [{ content: 'This is the crew' }, { content: 'And this is the boat' }];
+const post = need(await api.POST('/api/v1/posts', { body: { content: 'Hello', platforms, media, thread, scheduled_at } }));
 const ended = await until(async () => {
   const now = need(await api.GET('/api/v1/posts/{post}', { params: { path: { post: post.id } } }));
   return ['published', 'failed'].includes(now.status) ? now : undefined;
 });
-console.log(ended.status, ended.platforms[0]?.platform_post_url);
+const segments = ended.platforms[0]?.segments ?? [];
+for (const it of segments) {
+  if (it.status === 'failed') throw new Error(it.error_message ?? 'a segment failed');
+}
+console.log(ended.status, ...segments.map((it) => `${it.kind} ${it.platform_post_url}`));
