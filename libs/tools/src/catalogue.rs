@@ -102,11 +102,14 @@ impl Tool {
             }
             Self::CreatePost => {
                 "Creates a draft, or schedules a post if scheduled_at is given; \"now\" publishes it at once. Needs an \
-                 idempotency_key that you choose. A scheduled post is not public yet: it is published at its time, \
-                 once on each account."
+                 idempotency_key that you choose. thread adds replies that continue the post, in the same call. A \
+                 scheduled post is not public yet: it is published at its time, once on each account."
             }
             Self::ListPosts => "Lists posts, newest first, with the first 280 characters of their texts.",
-            Self::GetPost => "Shows a post: its text, and for each account the status, the URL or the error.",
+            Self::GetPost => {
+                "Shows a post: its text, its replies, and for each account the status, the URL or the error, also of each \
+                 segment: the post, every reply, and the first comment."
+            }
             Self::ChangePost => {
                 "Changes a draft, a scheduled or a failed post. Fields that you leave out stay unchanged. With \
                  scheduled_at, a draft is scheduled, and a failed post is retried as by retry_post."

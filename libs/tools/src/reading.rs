@@ -1,6 +1,6 @@
 //! The tools that only read: they list platforms, connections and posts.
 
-use client::{Client, ListConnections, ListPosts, Post, PostStatus, TargetStatus};
+use client::{Client, ListConnections, ListPosts, Post, PostPlatform, PostSegment, PostStatus, TargetStatus};
 use serde_json::{Value, json};
 
 use crate::input;
@@ -74,13 +74,14 @@ pub(crate) async fn get_post(client: &Client, arguments: input::GetPost) -> Resu
 fn summary(post: &Post) -> Value {
     let beginning: String = post.content.chars().take(BEGINNING).collect();
     let is_cut = beginning.len() < post.content.len();
-    let account = |it: &client::PostPlatform| {
+    let account = |it: &PostPlatform| {
         json!({
             "connected_account_id": it.connected_account_id,
             "platform": it.provider,
             "username": it.username,
             "status": it.status,
             "url": it.platform_post_url,
+            "segments": segments(it),
         })
     };
     let accounts: Vec<_> = post.platforms.iter().map(account).collect();
@@ -92,8 +93,23 @@ fn summary(post: &Post) -> Value {
         "content": beginning,
         "is_cut": is_cut,
         "files": post.media.len(),
+        "replies": post.thread.len(),
         "accounts": accounts,
     })
+}
+
+/// The segments of an account without their texts; empty if the post is the only one.
+pub(crate) fn segments(target: &PostPlatform) -> Vec<Value> {
+    let summary = |(index, segment): (usize, &PostSegment)| {
+        json!({
+            "segment": index,
+            "kind": segment.kind,
+            "status": segment.status,
+            "url": segment.platform_post_url,
+            "error_of_platform": segment.error_message,
+        })
+    };
+    target.segments.iter().enumerate().filter(|_| 1 < target.segments.len()).map(summary).collect()
 }
 
 /// The state of a post as a sentence that is explicit about what is public.
@@ -124,10 +140,27 @@ pub(crate) fn stands(post: &Post) -> String {
                 "Post {id} is being published and is not public on every account yet. Call get_post again in a minute."
             )
         }
+        (PostStatus::Published, _) if has_failed_comment(post) => format!(
+            "Post {id} is public on all its accounts, but a first comment failed. Call explain_error to see why."
+        ),
         (PostStatus::Published, _) => format!("Post {id} is public on all its accounts."),
+        (PostStatus::Failed, _) if has_public_part(post) => format!(
+            "Post {id} is not public on every account, and only a part of its thread is public somewhere: segments \
+             shows which. Call explain_error to see why."
+        ),
         (PostStatus::Failed, _) => format!("Post {id} is not public on every account. Call explain_error to see why."),
         (other, _) => format!("Post {id} is {}.", other.as_str()),
     }
+}
+
+fn has_failed_comment(post: &Post) -> bool {
+    post.platforms.iter().flat_map(|it| &it.segments).any(|it| it.status == TargetStatus::Failed)
+}
+
+/// Whether a thread stopped after its first segments.
+fn has_public_part(post: &Post) -> bool {
+    let failed = post.platforms.iter().filter(|it| it.status == TargetStatus::Failed);
+    failed.flat_map(|it| &it.segments).any(|it| it.status == TargetStatus::Published)
 }
 
 fn status(status: input::Status) -> PostStatus {

@@ -147,6 +147,64 @@ async fn post_with_a_time_is_reported_as_scheduled() {
     assert_eq!(request.body["media"], json!([{ "path": "media/1/2.png", "alt_text": "A boat" }]));
 }
 
+fn segment(kind: &str, status: &str, error: Option<&str>) -> Value {
+    json!({
+        "kind": kind, "content": "text", "media": [], "status": status, "published_at": null,
+        "platform_post_id": null, "platform_post_url": null, "error_message": error,
+    })
+}
+
+#[tokio::test]
+async fn thread_is_created_in_one_call_and_shown_by_segment() {
+    let mut target = target("pending", "");
+    target["segments"] = json!([segment("post", "pending", None), segment("reply", "pending", None)]);
+    let mut scheduled = post("scheduled", &json!("2026-11-21T12:00:00.000Z"), &json!([target]));
+    scheduled["thread"] = json!([{ "content": "And a reply", "media": [] }]);
+    let list = json!({
+        "data": [scheduled], "meta": { "current_page": 1, "last_page": 1, "per_page": 10, "total": 1 },
+    });
+    let api = FakeApi::default().respond_with("POST /posts", 201, scheduled).respond_with("GET /posts", 200, list);
+    let server = api.server().await;
+    let thread = json!([{ "content": "And a reply" }]);
+    let arguments = json!({
+        "idempotency_key": "hello-1", "content": "Hello", "scheduled_at": "now", "thread": thread,
+        "platforms": [{ "connected_account_id": 5 }],
+    });
+
+    let (is_error, created) = call(&server, "create_post", arguments).await;
+    let (_, listed) = call(&server, "list_posts", json!({})).await;
+
+    assert!(!is_error && created.contains(r#""kind":"reply""#), "{created}");
+    assert_eq!(api.asked().remove(0).body["thread"], thread);
+    assert!(listed.contains(r#""replies":1"#) && listed.contains(r#""kind":"reply""#), "{listed}");
+}
+
+#[tokio::test]
+async fn thread_that_stopped_is_explained_by_segment() {
+    let why = "1 of 2 is public. The text is too long";
+    let mut stopped = target("failed", why);
+    stopped["segments"] = json!([segment("post", "published", None), segment("reply", "failed", Some(why))]);
+    let failed = post("failed", &json!("2026-11-21T09:30:00.000Z"), &json!([stopped]));
+    let mut public = target("published", "");
+    public["error_message"] = Value::Null;
+    public["segments"] = json!([segment("post", "published", None), segment("comment", "failed", Some("No comments"))]);
+    let published = post("published", &json!("2026-11-21T09:30:00.000Z"), &json!([public]));
+    for (post, sentence, error) in
+        [(failed, "only a part of its thread is public", why), (published, "a first comment failed", "No comments")]
+    {
+        let api = FakeApi::default().respond_with("GET /posts/7", 200, post).respond_with(
+            "GET /connections",
+            200,
+            json!({ "data": [] }),
+        );
+
+        let (is_error, text) = call(&api.server().await, "explain_error", json!({ "post": 7 })).await;
+
+        assert!(!is_error && text.contains(sentence) && text.contains(error), "{text}");
+        assert!(text.contains(r#""segment":1"#) && !text.contains("has no error"), "{text}");
+    }
+}
+
 #[tokio::test]
 async fn null_leaves_a_field_unchanged() {
     let scheduled = post("scheduled", &json!("2026-11-21T12:00:00.000Z"), &json!([]));

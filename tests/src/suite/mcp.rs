@@ -113,8 +113,11 @@ async fn assistant_gets_access_and_uses_every_tool(deployment: &Deployment) -> R
     }
     ensure!(calls["connection"]["value"]["meta"].is_array(), "no limits: {}", calls["connection"]);
     ensure!(calls["platform"]["value"]["options"].is_object(), "no options: {}", calls["platform"]);
+    let segments = &calls["thread"]["value"]["platforms"][0]["segments"];
+    let kinds: Vec<_> = segments.as_array().into_iter().flatten().map(|it| it["kind"].clone()).collect();
+    same(kinds, ["post", "reply", "reply"].map(Value::from).to_vec(), "segments of a thread")?;
     same(&calls["changed"]["value"]["content"], &json!("Hello once more"), "the changed text")?;
-    same(calls["listed"]["value"].as_array().map(Vec::len), Some(1), "scheduled posts")
+    same(calls["listed"]["value"].as_array().map(Vec::len), Some(2), "scheduled posts")
 }
 
 /// A message in the protocol revision before the latest, and its response.
