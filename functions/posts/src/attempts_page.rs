@@ -5,10 +5,11 @@ use api::{Segments, SignedIn};
 use askama::Template;
 use axum::extract::State;
 use domain::attempt::{Attempt, AttemptOutcome, AttemptStep};
-use domain::post::Post;
+use domain::post::{Post, SegmentKind};
 
 use crate::App;
 use crate::posts_forms::find;
+use crate::posts_page::segment_name;
 
 /// More would not be read; the API lists all.
 const SHOWN: usize = 200;
@@ -24,6 +25,8 @@ struct AttemptRow<'a> {
     at: String,
     platform: &'a str,
     name: Option<&'a str>,
+    /// The reply or comment that the call was about; `None` for the post.
+    part: Option<String>,
     step: &'static str,
     outcome: &'static str,
     is_good: bool,
@@ -49,10 +52,16 @@ pub(crate) async fn show_attempts(
 
 impl<'a> AttemptRow<'a> {
     fn new(attempt: &'a Attempt, post: &'a Post) -> Self {
+        let target = post.target(attempt.target_id);
+        let index = usize::from(attempt.segment);
+        let segments = target.map(|it| post.segments(it)).unwrap_or_default();
+        // A change can have removed the segment since.
+        let kind = segments.get(index).map_or(SegmentKind::Reply, |it| it.kind);
         Self {
             at: format!("{}, {}", day(attempt.at), attempt.at.format("%H:%M:%S UTC")),
             platform: &attempt.provider,
-            name: post.target(attempt.target_id).and_then(|it| it.username.as_deref()),
+            name: target.and_then(|it| it.username.as_deref()),
+            part: (index != 0).then(|| segment_name(index, kind)),
             step: match attempt.step {
                 AttemptStep::Prepare => "Preparing",
                 AttemptStep::Publish => "Publishing",

@@ -12,7 +12,7 @@ use askama::Template;
 use axum::extract::State;
 use chrono::NaiveDate;
 use domain::listing::{Counts, Direction, Listing, SortField};
-use domain::post::{Filter, Post, PostStatus};
+use domain::post::{Filter, Post, PostStatus, SegmentKind};
 use serde::Deserialize;
 use storage::StorageError;
 
@@ -138,6 +138,15 @@ fn group_by_day(rows: impl Iterator<Item = (Option<NaiveDate>, Row)>) -> Vec<Day
     days
 }
 
+/// "Post", "Reply 1", "First comment".
+pub(crate) fn segment_name(index: usize, kind: SegmentKind) -> String {
+    match kind {
+        SegmentKind::Post => "Post".to_owned(),
+        SegmentKind::Reply => format!("Reply {index}"),
+        SegmentKind::Comment => "First comment".to_owned(),
+    }
+}
+
 fn scheduled_date(post: &Post) -> Option<NaiveDate> {
     post.scheduled_at.map(|it| it.date_naive())
 }
@@ -174,4 +183,70 @@ impl PostFilter {
     }
 
     const ALL: [Self; 4] = [Self::Coming, Self::Failed, Self::Published, Self::Drafts];
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
+
+    use domain::delivery::Published;
+    use domain::post::{PublicSegment, SegmentContent, TargetStatus};
+    use domain::testing::{a_connection, a_post, a_user, accounts, an_attachment, noon, text};
+
+    use super::*;
+
+    fn render(post: &Post, connection: &domain::connection::Connection) -> String {
+        let row = Row::new(post, &accounts(std::slice::from_ref(connection)), noon());
+        let page = PostsPage {
+            csrf: "token",
+            show: PostFilter::Failed,
+            counts: Counts::default(),
+            done: None,
+            days: vec![Day { title: String::new(), posts: vec![row] }],
+            before: None,
+            after: None,
+        };
+        page.render().unwrap()
+    }
+
+    #[test]
+    fn thread_is_shown_with_the_state_and_link_of_each_segment() {
+        let connection = a_connection(&a_user());
+        let mut post = a_post(&a_user(), Some(noon()), std::slice::from_ref(&connection));
+        post.thread = vec![
+            SegmentContent { text: Some(text("Reply <one>")), media: Vec::new() },
+            SegmentContent { text: None, media: vec![an_attachment(1)] },
+        ];
+        let published =
+            Published { url: Some("https://a.example/?a=1&b='".to_owned()), ..Published::new("p1", noon()) };
+        let target = &mut post.targets[0];
+        target.status = TargetStatus::Failed;
+        target.error_message = Some("1 of 3 is public. <b>".to_owned());
+        target.public = vec![PublicSegment { published, content: None }];
+
+        let page = render(&post, &connection);
+
+        for shown in [
+            "2 replies",
+            "Reply &#60;one&#62;",
+            "Reply 2, 1 image",
+            "1 of 3 public",
+            "Post: Published</span> <a href=\"https://a.example/?a=1&#38;b=&#39;\"",
+            "View post",
+            "Reply 1: Failed",
+            "Reply 2: Pending",
+            "<details open>",
+        ] {
+            assert!(page.contains(shown), "{shown}: {page}");
+        }
+        assert_eq!(page.matches("1 of 3 is public. &#60;b&#62;").count(), 1, "the reason is shown once: {page}");
+        assert!(!page.contains("<one>") && !page.contains("<b>"), "{page}");
+    }
+
+    #[test]
+    fn post_without_replies_has_no_segments() {
+        let connection = a_connection(&a_user());
+        let post = a_post(&a_user(), Some(noon()), std::slice::from_ref(&connection));
+        assert!(!render(&post, &connection).contains("<details"));
+    }
 }

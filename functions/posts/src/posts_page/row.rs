@@ -2,14 +2,20 @@
 
 use api::page::{distance, time};
 use chrono::{DateTime, Utc};
-use domain::connection::Connection;
+use domain::delivery::Published;
 use domain::failure::FailureClass;
 use domain::media::{Attachment, FileType};
-use domain::post::{Accounts, Post, PostStatus, Target, TargetStatus};
+use domain::post::{Accounts, Post, PostStatus, SegmentContent, SegmentView, Target, TargetStatus};
+use domain::text::PostText;
 use domain::web_address::is_web_address;
+
+use super::segment_name;
 
 /// How much of a post's text is shown, in characters: enough to recognize it.
 const SHOWN_CHARS: usize = 280;
+
+/// How much of a segment's text is shown next to its state, in characters.
+const SEGMENT_CHARS: usize = 80;
 
 pub(super) struct Row {
     pub(super) id: String,
@@ -20,6 +26,8 @@ pub(super) struct Row {
     pub(super) text: String,
     /// The number of images and videos; empty if there are none.
     pub(super) files: String,
+    /// The replies of the thread, for every account without replies of its own.
+    pub(super) replies: Vec<ReplyRow>,
     pub(super) targets: Vec<TargetRow>,
     pub(super) status: PostStatus,
     /// Whether the post can be changed back to a draft.
@@ -28,6 +36,13 @@ pub(super) struct Row {
     pub(super) can_try_again: bool,
     /// Whether the user has to reconnect an account first.
     pub(super) must_reconnect: bool,
+}
+
+pub(super) struct ReplyRow {
+    /// Empty for a reply with files alone.
+    pub(super) text: String,
+    /// The number of images and videos; empty if there are none.
+    pub(super) files: String,
 }
 
 pub(super) struct TargetRow {
@@ -43,12 +58,27 @@ pub(super) struct TargetRow {
     pub(super) advice: Option<String>,
     /// The URL of the public post.
     pub(super) link: Option<String>,
+    /// The post, its replies and its first comment; empty if there is only the post.
+    pub(super) segments: Vec<SegmentRow>,
+}
+
+pub(super) struct SegmentRow {
+    pub(super) name: String,
+    pub(super) state: &'static str,
+    pub(super) is_good: bool,
+    pub(super) is_bad: bool,
+    /// The start of its text, or the number of its files if it has no text.
+    pub(super) text: String,
+    /// Why it is not public; `None` if the account shows the same reason.
+    pub(super) message: Option<String>,
+    /// Its URL.
+    pub(super) link: Option<String>,
 }
 
 impl Row {
     pub(super) fn new(post: &Post, accounts: &Accounts, now: DateTime<Utc>) -> Self {
         let unpublished = || post.targets.iter().filter(|it| it.status != TargetStatus::Published);
-        let is_public_somewhere = post.targets.iter().any(|it| it.status == TargetStatus::Published);
+        let is_public_somewhere = post.targets.iter().any(|it| it.status == TargetStatus::Published || it.is_public());
         let is_failed = post.status == PostStatus::Failed;
         let must_reconnect =
             unpublished().any(|it| accounts.get(&it.connection_id).is_none_or(|it| it.needs_reconnection));
@@ -57,9 +87,10 @@ impl Row {
             revision: post.revision,
             at: post.scheduled_at.map(time).unwrap_or_default(),
             distance: post.scheduled_at.map(|it| distance(it, now)).unwrap_or_default(),
-            text: excerpt(post.text.as_str()),
+            text: excerpt(post.text.as_str(), SHOWN_CHARS),
             files: files(&post.media),
-            targets: post.targets.iter().map(|it| TargetRow::new(it, accounts.get(&it.connection_id))).collect(),
+            replies: post.thread.iter().map(ReplyRow::new).collect(),
+            targets: post.targets.iter().map(|it| TargetRow::new(post, it, accounts)).collect(),
             status: post.status,
             can_cancel: !is_public_somewhere && (is_failed || post.status == PostStatus::Scheduled),
             can_try_again: is_failed && !must_reconnect,
@@ -77,8 +108,16 @@ impl Row {
     }
 }
 
+impl ReplyRow {
+    fn new(reply: &SegmentContent) -> Self {
+        let text = reply.text.as_ref().map(PostText::as_str).unwrap_or_default();
+        Self { text: excerpt(text, SHOWN_CHARS), files: files(&reply.media) }
+    }
+}
+
 impl TargetRow {
-    fn new(target: &Target, account: Option<&Connection>) -> Self {
+    fn new(post: &Post, target: &Target, accounts: &Accounts) -> Self {
+        let account = accounts.get(&target.connection_id);
         let is_failed = target.status == TargetStatus::Failed;
         let advice = match account {
             _ if target.status == TargetStatus::Published => None,
@@ -97,20 +136,61 @@ impl TargetRow {
         Self {
             platform: account.map_or_else(|| target.provider.clone(), |it| it.rules.title.clone()),
             name: handle.or_else(|| target.username.clone()),
-            state: match target.status {
-                TargetStatus::Pending if target.error_message.is_some() => "Waiting",
-                TargetStatus::Pending => "Pending",
-                TargetStatus::Publishing => "Publishing",
-                TargetStatus::Published => "Published",
-                TargetStatus::Failed => "Failed",
-            },
+            state: state(target.status, target.error_message.as_deref()),
             is_good: target.status == TargetStatus::Published,
             is_bad: is_failed,
             message: target.error_message.clone(),
             advice: advice.map(str::to_owned),
-            link: target.published().and_then(|it| it.url.clone()).filter(|it| is_web_address(it)),
+            link: link(target.published()),
+            segments: SegmentRow::all(post, target),
         }
     }
+
+    pub(super) fn public_segments(&self) -> usize {
+        self.segments.iter().filter(|it| it.is_good).count()
+    }
+
+    pub(super) fn has_failed_segment(&self) -> bool {
+        self.segments.iter().any(|it| it.is_bad)
+    }
+}
+
+impl SegmentRow {
+    fn all(post: &Post, target: &Target) -> Vec<Self> {
+        let views = post.segment_views(target);
+        if views.len() == 1 {
+            return Vec::new();
+        }
+        views.iter().enumerate().map(|(index, view)| Self::new(index, view, target)).collect()
+    }
+
+    fn new(index: usize, view: &SegmentView<'_>, target: &Target) -> Self {
+        let message = view.error_message.filter(|it| Some(*it) != target.error_message.as_deref());
+        Self {
+            name: segment_name(index, view.segment.kind),
+            state: state(view.status, view.error_message),
+            is_good: view.status == TargetStatus::Published,
+            is_bad: view.status == TargetStatus::Failed,
+            text: view.segment.text.map_or_else(|| files(view.segment.media), |it| excerpt(it, SEGMENT_CHARS)),
+            message: message.map(str::to_owned),
+            link: link(view.published),
+        }
+    }
+}
+
+fn state(status: TargetStatus, error_message: Option<&str>) -> &'static str {
+    match status {
+        TargetStatus::Pending if error_message.is_some() => "Waiting",
+        TargetStatus::Pending => "Pending",
+        TargetStatus::Publishing => "Publishing",
+        TargetStatus::Published => "Published",
+        TargetStatus::Failed => "Failed",
+    }
+}
+
+/// A link to what is public; platforms choose its URL.
+fn link(published: Option<&Published>) -> Option<String> {
+    published.and_then(|it| it.url.clone()).filter(|it| is_web_address(it))
 }
 
 /// "2 images and 1 video".
@@ -129,9 +209,9 @@ fn files(media: &[Attachment]) -> String {
 }
 
 /// The beginning of a text, with an ellipsis if it was cut.
-fn excerpt(text: &str) -> String {
+fn excerpt(text: &str, shown_chars: usize) -> String {
     let text = text.trim();
-    match text.char_indices().nth(SHOWN_CHARS) {
+    match text.char_indices().nth(shown_chars) {
         Some((end, _)) => format!("{}…", text[..end].trim_end()),
         None => text.to_owned(),
     }

@@ -1,5 +1,6 @@
-use domain::delivery::Published;
+use domain::connection::Connection;
 use domain::media::MimeType;
+use domain::options::OptionValue;
 use domain::post::PublicSegment;
 use domain::testing::{a_connection, a_post, a_user, accounts, an_attachment, noon, text};
 
@@ -61,6 +62,41 @@ fn partly_public_post_cannot_be_cancelled() {
     let row = Row::new(&post, &accounts(&[account]), noon());
     assert!(row.can_try_again && !row.can_cancel);
     assert_eq!(row.targets[1].link, None, "what is no address of the web is not shown as one");
+}
+
+#[test]
+fn thread_that_stopped_cannot_become_a_draft() {
+    let account = a_connection(&a_user());
+    let mut post = a_failed_post(&account);
+    assert!(Row::new(&post, &accounts(std::slice::from_ref(&account)), noon()).can_cancel);
+    post.thread = vec![SegmentContent { text: Some(text("And a reply")), media: Vec::new() }];
+    let published = Published { url: Some("javascript:alert(1)".to_owned()), ..Published::new("p1", noon()) };
+    post.targets[0].public = vec![PublicSegment { published, content: None }];
+
+    let row = Row::new(&post, &accounts(&[account]), noon());
+
+    assert!(row.can_try_again && !row.can_cancel);
+    let segments = &row.targets[0].segments;
+    assert_eq!(segments.iter().map(|it| it.state).collect::<Vec<_>>(), ["Published", "Failed"]);
+    assert_eq!(segments[0].link, None, "what is no address of the web is not shown as one");
+}
+
+#[test]
+fn failed_comment_is_shown_with_its_reason() {
+    let account = a_connection(&a_user());
+    let mut post = a_post(&a_user(), Some(noon()), std::slice::from_ref(&account));
+    let target = &mut post.targets[0];
+    target.status = TargetStatus::Published;
+    target.options = [("first_comment".to_owned(), OptionValue::from("More"))].into_iter().collect();
+    target.public = vec![PublicSegment { published: Published::new("p1", noon()), content: None }];
+    target.comment_error = Some("Comments are closed".to_owned());
+
+    let row = Row::new(&post, &accounts(&[account]), noon());
+
+    let comment = &row.targets[0].segments[1];
+    assert_eq!((comment.name.as_str(), comment.state, comment.text.as_str()), ("First comment", "Failed", "More"));
+    assert_eq!(comment.message.as_deref(), Some("Comments are closed"));
+    assert!(row.targets[0].has_failed_segment() && row.targets[0].public_segments() == 1);
 }
 
 #[test]
