@@ -325,7 +325,12 @@ impl Delivery {
             _ => format!("{} {text}", self.public_count()),
         };
         Some(match (&self.intent, kind) {
-            (Some(_), _) => format!("{text} We look the post up, for up to a day, before anything is sent again."),
+            (Some(_), _) => {
+                format!(
+                    "{text} We look the {} up, for up to a day, before anything is sent again.",
+                    self.segment_name()
+                )
+            }
             (None, MessageKind::Retry) => {
                 format!("{text} We will try again, for up to {hours} hours after the scheduled time.")
             }

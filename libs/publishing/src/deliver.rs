@@ -212,7 +212,7 @@ impl Publishing {
             }
             CallCredentials::Unavailable(error) => {
                 let error = match delivery.intent {
-                    Some(_) => for_unknown_outcome(error, None, &record.connection),
+                    Some(_) => for_unknown_outcome(error, None, segment.kind, &record.connection),
                     None => keep_first_reason(error, delivery.note.as_ref(), &record.connection),
                 };
                 let after = delivery.clone().skip_publish(error, now, self.random.u32());
@@ -334,7 +334,7 @@ impl Publishing {
         let attempt = match attempt {
             Err(error) => {
                 let error = self.check_lost_grant(&context, platform, record, error).await;
-                Err(with_user_message(error, Phase::Publish, &record.connection))
+                Err(with_user_message(error, Phase::Publish(request.segment), &record.connection))
             }
             Ok(published) => match self.claim(&context.delivery, platform, record, &published).await? {
                 Claim::Ours => Ok(published),
@@ -384,12 +384,12 @@ impl Publishing {
             Resolution::Unauthorized { reason } => {
                 let unauthorized = AttemptError::Unauthorized { reason: reason.clone() };
                 let checked = self.check_lost_grant(&context, platform, record, unauthorized).await;
-                Resolution::Pending {
-                    reason: for_unknown_outcome(checked, Some(&reason), &record.connection).into_reason(),
-                }
+                let checked = for_unknown_outcome(checked, Some(&reason), request.segment, &record.connection);
+                Resolution::Pending { reason: checked.into_reason() }
             }
             resolution => resolution_with_user_message(
                 self.claim_resolved(&context.delivery, platform, record, resolution).await?,
+                request.segment,
                 &record.connection,
             ),
         };

@@ -4,6 +4,7 @@
 
 use domain::connection::Connection;
 use domain::delivery::{AttemptError, MessageKind, Note, Resolution};
+use domain::post::SegmentKind;
 use domain::text::without_full_stop;
 
 /// The kind of call that failed.
@@ -11,7 +12,18 @@ use domain::text::without_full_stop;
 pub(crate) enum Phase {
     /// Uploading files and other calls that make nothing public.
     Preparation,
-    Publish,
+    /// The publish call of this segment.
+    Publish(SegmentKind),
+}
+
+impl Phase {
+    /// Files are prepared for the post as a whole.
+    const fn segment(self) -> SegmentKind {
+        match self {
+            Self::Preparation => SegmentKind::Post,
+            Self::Publish(segment) => segment,
+        }
+    }
 }
 
 /// Replaces the reason by a text for the user. The reason of `Unauthorized` is such a text already.
@@ -24,47 +36,61 @@ pub(crate) fn with_user_message(error: AttemptError, phase: Phase, connection: &
                 without_full_stop(&reason)
             ),
         },
-        (AttemptError::Refused { reason }, Phase::Publish) => AttemptError::Refused {
+        (AttemptError::Refused { reason }, Phase::Publish(segment)) => AttemptError::Refused {
             reason: format!(
-                "{platform} refused the post: {}. Edit the post and reschedule it.",
-                without_full_stop(&reason)
+                "{platform} refused the {}: {}. {}",
+                segment.as_str(),
+                without_full_stop(&reason),
+                after_refusal(segment, platform)
             ),
         },
         (AttemptError::RetryLater { retry_at, reason }, Phase::Preparation) => {
             AttemptError::RetryLater { retry_at, reason: not_prepared_yet(platform, &reason) }
         }
-        (AttemptError::RetryLater { retry_at, reason }, Phase::Publish) => AttemptError::RetryLater {
+        (AttemptError::RetryLater { retry_at, reason }, Phase::Publish(segment)) => AttemptError::RetryLater {
             retry_at,
-            reason: format!("{platform} has not accepted the post: {}.", without_full_stop(&reason)),
+            reason: format!("{platform} has not accepted the {}: {}.", segment.as_str(), without_full_stop(&reason)),
         },
         // A preparation call cannot make a post public.
         (AttemptError::Unknown { may_still_run, retry_at, reason }, Phase::Preparation) => {
             AttemptError::Unknown { may_still_run, retry_at, reason: not_prepared_yet(platform, &reason) }
         }
-        (AttemptError::Unknown { may_still_run, retry_at, reason }, Phase::Publish) => AttemptError::Unknown {
+        (AttemptError::Unknown { may_still_run, retry_at, reason }, Phase::Publish(segment)) => AttemptError::Unknown {
             may_still_run,
             retry_at,
             reason: format!(
-                "{platform} did not confirm whether the post is public: {}. To check it yourself, look at {}.",
+                "{platform} did not confirm whether the {} is public: {}. To check it yourself, look at {}.",
+                segment.as_str(),
                 without_full_stop(&reason),
                 account_location(connection)
             ),
         },
-        (AttemptError::Duplicate { reason }, _) => AttemptError::Duplicate {
+        (AttemptError::Duplicate { reason }, phase) => AttemptError::Duplicate {
             reason: format!(
-                "{platform} already has this post: {}. An earlier attempt published it. To check it yourself, look at \
+                "{platform} already has this {}: {}. An earlier attempt published it. To check it yourself, look at \
                  {}.",
+                phase.segment().as_str(),
                 without_full_stop(&reason),
                 account_location(connection)
             ),
         },
-        (AttemptError::PreparationExpired { reason }, _) => AttemptError::PreparationExpired {
+        (AttemptError::PreparationExpired { reason }, phase) => AttemptError::PreparationExpired {
             reason: format!(
-                "{platform} no longer has the prepared post: {}. It has to be prepared again.",
+                "{platform} no longer has the prepared {}: {}. It has to be prepared again.",
+                phase.segment().as_str(),
                 without_full_stop(&reason)
             ),
         },
         (unauthorized @ AttemptError::Unauthorized { .. }, _) => unauthorized,
+    }
+}
+
+/// The next action after a refusal. A new time sends a thread from the refused reply on, and never
+/// sends a comment: its post is published.
+fn after_refusal(segment: SegmentKind, platform: &str) -> String {
+    match segment {
+        SegmentKind::Post | SegmentKind::Reply => "Edit the post and reschedule it.".to_owned(),
+        SegmentKind::Comment => format!("You can add it on {platform} yourself."),
     }
 }
 
@@ -100,42 +126,51 @@ pub(crate) fn keep_first_reason(error: AttemptError, note: Option<&Note>, connec
 pub(crate) fn for_unknown_outcome(
     error: AttemptError,
     platform_message: Option<&str>,
+    segment: SegmentKind,
     connection: &Connection,
 ) -> AttemptError {
     match error {
         AttemptError::Unauthorized { .. } => AttemptError::Unauthorized {
             reason: format!(
-                "{}{}. It is unknown whether the post is public; look at {}, and connect the account again.",
+                "{}{}. It is unknown whether the {} is public; look at {}, and connect the account again.",
                 connection.not_accepted_message(),
                 platform_message.map_or_else(String::new, |it| format!(" ({})", without_full_stop(it))),
+                segment.as_str(),
                 account_location(connection)
             ),
         },
-        other => other.map_reason(|it| not_confirmed(connection, &it)),
+        other => other.map_reason(|it| not_confirmed(segment, connection, &it)),
     }
 }
 
-fn not_confirmed(connection: &Connection, reason: &str) -> String {
+fn not_confirmed(segment: SegmentKind, connection: &Connection, reason: &str) -> String {
     format!(
-        "{} has not confirmed whether the post is public: {}. Look at {} before you post it again.",
+        "{} has not confirmed whether the {} is public: {}. Look at {} before you post it again.",
         connection.rules.title,
+        segment.as_str(),
         without_full_stop(reason),
         account_location(connection)
     )
 }
 
 /// Replaces the reason of a look-up by a text for the user.
-pub(crate) fn resolution_with_user_message(resolution: Resolution, connection: &Connection) -> Resolution {
+pub(crate) fn resolution_with_user_message(
+    resolution: Resolution,
+    segment: SegmentKind,
+    connection: &Connection,
+) -> Resolution {
     let platform = &connection.rules.title;
     let location = account_location(connection);
     match resolution {
         Resolution::Refused { reason } => Resolution::Refused {
             reason: format!(
-                "{platform} accepted the post and then refused it: {}. Edit the post and reschedule it.",
-                without_full_stop(&reason)
+                "{platform} accepted the {} and then refused it: {}. {}",
+                segment.as_str(),
+                without_full_stop(&reason),
+                after_refusal(segment, platform)
             ),
         },
-        Resolution::Pending { reason } => Resolution::Pending { reason: not_confirmed(connection, &reason) },
+        Resolution::Pending { reason } => Resolution::Pending { reason: not_confirmed(segment, connection, &reason) },
         Resolution::Undeterminable { advice } => Resolution::Undeterminable {
             advice: format!("{}. Look at {location} before you post it again.", without_full_stop(&advice)),
         },
@@ -167,7 +202,8 @@ mod tests {
     fn refused_message_names_step_reason_and_next_action() {
         let connection = a_connection(&a_user());
 
-        let AttemptError::Refused { reason } = with_user_message(refused("Too long."), Phase::Publish, &connection)
+        let AttemptError::Refused { reason } =
+            with_user_message(refused("Too long."), Phase::Publish(SegmentKind::Post), &connection)
         else {
             panic!()
         };
@@ -184,6 +220,34 @@ mod tests {
     }
 
     #[test]
+    fn message_names_the_segment_that_failed() {
+        let (connection, segment) = (a_connection(&a_user()), SegmentKind::Comment);
+        let unknown =
+            || AttemptError::Unknown { may_still_run: true, retry_at: None, reason: "no response".to_owned() };
+        let busy = || AttemptError::RetryLater { retry_at: None, reason: "busy".to_owned() };
+        let gone = || AttemptError::Unauthorized { reason: "gone".to_owned() };
+        let published =
+            [refused("Too rude."), busy(), unknown(), AttemptError::Duplicate { reason: "known".to_owned() }];
+        let looked_up = [busy(), gone()].map(|it| for_unknown_outcome(it, None, segment, &connection).into_reason());
+        let reason = "spam".to_owned();
+        let Resolution::Refused { reason: late } =
+            resolution_with_user_message(Resolution::Refused { reason }, segment, &connection)
+        else {
+            panic!()
+        };
+
+        let mut messages =
+            published.map(|it| with_user_message(it, Phase::Publish(segment), &connection).into_reason()).to_vec();
+        messages.extend(looked_up);
+        messages.push(late);
+
+        assert_eq!(messages[0], "Sandbox refused the comment: Too rude. You can add it on Sandbox yourself.");
+        for message in messages {
+            assert!(message.contains("comment") && !message.contains("the post "), "{message}");
+        }
+    }
+
+    #[test]
     fn unknown_upload_outcome_is_not_reported_as_possibly_public() {
         let error = AttemptError::Unknown { may_still_run: true, retry_at: None, reason: "no response".to_owned() };
         let message = |phase| match with_user_message(error.clone(), phase, &a_connection(&a_user())) {
@@ -192,14 +256,14 @@ mod tests {
         };
 
         assert!(!message(Phase::Preparation).contains("public:"), "{}", message(Phase::Preparation));
-        assert!(message(Phase::Publish).contains("whether the post is public"));
+        assert!(message(Phase::Publish(SegmentKind::Post)).contains("whether the post is public"));
     }
 
     #[test]
     fn lost_grant_after_unknown_outcome_does_not_promise_publication() {
         let connection = a_connection(&a_user());
         let unauthorized = || AttemptError::Unauthorized { reason: "to publish the post, connect it again".to_owned() };
-        for error in [not_connected(true), for_unknown_outcome(unauthorized(), None, &connection)] {
+        for error in [not_connected(true), for_unknown_outcome(unauthorized(), None, SegmentKind::Post, &connection)] {
             let AttemptError::Unauthorized { reason } = error else { panic!("{error:?}") };
             assert!(!reason.contains("publish") && reason.contains("look at"), "{reason}");
         }
@@ -214,7 +278,7 @@ mod tests {
 
         let message = keep_first_reason(busy(), None, &connection).into_reason();
         assert_eq!(message, "The post could not be prepared for Sandbox: the server returned 503.");
-        let message = for_unknown_outcome(busy(), None, &connection).into_reason();
+        let message = for_unknown_outcome(busy(), None, SegmentKind::Post, &connection).into_reason();
         assert!(message.starts_with("Sandbox has not confirmed whether the post is public: the server"), "{message}");
     }
 
@@ -222,7 +286,9 @@ mod tests {
     fn unknown_outcome_message_quotes_why_the_grant_is_lost() {
         let unauthorized = AttemptError::Unauthorized { reason: "to publish the post, connect it again".to_owned() };
         let connection = a_connection(&a_user());
-        let message = for_unknown_outcome(unauthorized, Some("Your login is disabled."), &connection).into_reason();
+        let message =
+            for_unknown_outcome(unauthorized, Some("Your login is disabled."), SegmentKind::Post, &connection)
+                .into_reason();
         assert!(
             message.starts_with("Sandbox no longer accepts this connection (Your login is disabled). It is unknown"),
             "{message}"
@@ -234,7 +300,9 @@ mod tests {
         let mut connection = a_connection(&a_user());
         let advice = |connection: &Connection| {
             let resolution = Resolution::Undeterminable { advice: "it keeps no list".to_owned() };
-            let Resolution::Undeterminable { advice } = resolution_with_user_message(resolution, connection) else {
+            let Resolution::Undeterminable { advice } =
+                resolution_with_user_message(resolution, SegmentKind::Post, connection)
+            else {
                 panic!()
             };
             advice

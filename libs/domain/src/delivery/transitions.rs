@@ -16,15 +16,6 @@ const MOST_DOUBLINGS: u32 = 8;
 /// Like [`MOST_DOUBLINGS`], where look-ups are billed: about fifteen a day.
 const MOST_PAID_DOUBLINGS: u32 = 16;
 
-/// The note while a platform refuses a post as a duplicate and does not list it.
-const NOT_LISTED: &str = "The platform refused the post as a duplicate, but does not list it yet. Check the account \
-                          before you post it again.";
-
-/// Precedes the reason of a failure after a publish call with an unknown outcome that no look-up
-/// settled.
-const UNSETTLED: &str = "The post may be public: the outcome of an earlier attempt is unknown. Look at the account before \
-                         you send it again. The last attempt:";
-
 impl Delivery {
     /// Sets the id of the next write. The store replaces a delivery only while it has the
     /// `write_id` that was read, so of two concurrent writers one fails. The id is random, so that
@@ -142,6 +133,7 @@ impl Delivery {
         // Also covers a worker that died before it could record the unknown outcome.
         self.unknown_since = self.unknown_outcome_since();
         let ends_at = self.gives_up_at();
+        let segment = self.segment_name();
         let Some(intent) = &mut self.intent else { return self };
         intent.look_ups += 1;
         let (settled_at, retry_at) = (intent.settled_at(settle_time), intent.retry_at);
@@ -160,7 +152,7 @@ impl Delivery {
         let is_absent = resolution == Resolution::NotPublished;
         let resolution = match resolution {
             Resolution::NotPublished | Resolution::NotFound if intent.is_duplicate => {
-                Resolution::Pending { reason: NOT_LISTED.to_owned() }
+                Resolution::Pending { reason: not_listed(segment) }
             }
             resolution => resolution,
         };
@@ -173,7 +165,7 @@ impl Delivery {
                 intent.candidate = Some(candidate);
                 self.wait_until(
                     accept_at.max(now + FIRST_LOOK_UP_WAIT),
-                    Some("The account shows a post that looks like this one.".to_owned()),
+                    Some(format!("The account shows a {segment} that looks like this one.")),
                 )
             }
             Resolution::NotPublished | Resolution::NotFound if settled_at <= now => {
@@ -188,14 +180,14 @@ impl Delivery {
             }
             Resolution::NotPublished | Resolution::NotFound => self.wait_until(
                 if is_billed { settled_at } else { next_look_up_at.min(settled_at) }.max(now + FIRST_LOOK_UP_WAIT),
-                Some("It is not yet known whether the last attempt published the post.".to_owned()),
+                Some(format!("It is not yet known whether the last attempt published the {segment}.")),
             ),
             Resolution::Refused { reason } => {
                 self.settle_call();
                 self.failed(reason, FailureClass::Refused)
             }
             Resolution::Pending { reason } | Resolution::Unauthorized { reason } if self.gives_up_at() <= now => {
-                let reason = format!("The post may be public. {reason}");
+                let reason = format!("The {segment} may be public. {reason}");
                 self.failed(reason, FailureClass::MayBePublic)
             }
             Resolution::Pending { reason } | Resolution::Unauthorized { reason } => {
@@ -203,7 +195,7 @@ impl Delivery {
                 self.wait_until(next_look_up_at.min(ends_at.max(now + settle_time)), Some(reason))
             }
             Resolution::Undeterminable { advice } => {
-                let reason = format!("The post may be public: {advice}");
+                let reason = format!("The {segment} may be public: {advice}");
                 self.failed(reason, FailureClass::MayBePublic)
             }
         }
@@ -224,9 +216,16 @@ impl Delivery {
     pub fn give_up(self) -> Self {
         let last = self.note.as_ref().map_or("No attempt was made.", |it| &it.text);
         let hours = self.retry_hours();
-        let reason = format!(
-            "Not published within {hours} hours of the scheduled time. {last} Reschedule the post to try again."
-        );
+        let reason = match self.current_kind() {
+            Some(SegmentKind::Comment) => {
+                format!(
+                    "The comment was not published within {hours} hours of the post. {last} You can add it yourself."
+                )
+            }
+            _ => format!(
+                "Not published within {hours} hours of the scheduled time. {last} Reschedule the post to try again."
+            ),
+        };
         self.failed(reason, FailureClass::GivenUp)
     }
 
@@ -284,7 +283,7 @@ impl Delivery {
     fn failed(self, reason: String, class: FailureClass) -> Self {
         let (reason, class) = match (class, self.unknown_since) {
             (FailureClass::Refused | FailureClass::GivenUp, Some(_)) => {
-                (format!("{UNSETTLED} {reason}"), FailureClass::MayBePublic)
+                (format!("{} {reason}", unsettled(self.segment_name())), FailureClass::MayBePublic)
             }
             (class, _) => (reason, class),
         };
@@ -303,6 +302,11 @@ impl Delivery {
     pub(super) fn public_count(&self) -> String {
         let all = self.segments.iter().filter(|it| **it != SegmentKind::Comment).count();
         format!("{} of the {all} posts of this thread are public.", self.published.len())
+    }
+
+    /// The current segment in a text for the user.
+    pub(super) fn segment_name(&self) -> &'static str {
+        self.current_kind().unwrap_or(SegmentKind::Post).as_str()
     }
 
     fn ended(mut self, state: State) -> Self {
@@ -348,6 +352,23 @@ impl Delivery {
         let doublings = self.attempts.saturating_add(self.restarts).saturating_sub(1).min(10);
         with_jitter((FIRST_RETRY_WAIT * (1 << doublings)).min(MAX_RETRY_WAIT), jitter)
     }
+}
+
+/// The note while a platform refuses a segment as a duplicate and does not list it.
+fn not_listed(segment: &str) -> String {
+    format!(
+        "The platform refused the {segment} as a duplicate, but does not list it yet. Check the account before you \
+         post it again."
+    )
+}
+
+/// Precedes the reason of a failure after a publish call with an unknown outcome that no look-up
+/// settled.
+fn unsettled(segment: &str) -> String {
+    format!(
+        "The {segment} may be public: the outcome of an earlier attempt is unknown. Look at the account before you \
+         send it again. The last attempt:"
+    )
 }
 
 /// Lengthens the wait by up to a quarter, so that many deliveries do not come back at once.

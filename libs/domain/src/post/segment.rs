@@ -22,7 +22,7 @@ pub enum SegmentKind {
 }
 
 impl SegmentKind {
-    /// The value in the API.
+    /// The value in the API, and the noun in texts for the user.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Post => "post",

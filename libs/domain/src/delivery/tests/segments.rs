@@ -72,6 +72,23 @@ fn reply_that_fails_leaves_the_thread_partly_public() {
 }
 
 #[test]
+fn message_of_an_unknown_outcome_names_its_segment() {
+    let lose = |it: Delivery| it.open_intent(noon()).record_publish(Err(unknown(true)), noon(), 0);
+    let advice = || Resolution::Undeterminable { advice: "look at the channel".to_owned() };
+    let reply = lose(publish(thread(true), "p1", noon()));
+    let comment = lose(publish(publish(publish(thread(true), "p1", noon()), "p2", noon()), "p3", noon()));
+
+    let State::Failed { reason, .. } = reply.record_look_up(advice(), seconds(60), at(3), 0).state else { panic!() };
+    assert_eq!(reason, "1 of the 3 posts of this thread are public. The reply may be public: look at the channel");
+    let error = comment.clone().record_look_up(advice(), seconds(60), at(3), 0).comment_error;
+    assert_eq!(error.as_deref(), Some("The comment may be public: look at the channel"));
+    let not_found = comment.record_look_up(Resolution::NotFound, seconds(60), at(80), 0);
+    let error = not_found.open_intent(at(90)).record_publish(Err(refused()), at(90), 0).comment_error.unwrap();
+    assert!(error.starts_with("The comment may be public: the outcome of an earlier attempt is unknown."), "{error}");
+    assert!(error.ends_with("too rude"), "{error}");
+}
+
+#[test]
 fn comment_that_fails_leaves_the_delivery_published() {
     let public = publish(publish(publish(thread(true), "p1", noon()), "p2", noon()), "p3", noon());
     assert_eq!((public.current_kind(), &public.state), (Some(SegmentKind::Comment), &State::Waiting));

@@ -75,6 +75,41 @@ async fn refused_reply_fails_the_post_and_a_new_time_continues() {
     assert_eq!((now.status, statuses(&now)), (PostStatus::Published, vec![TargetStatus::Published; 3]));
 }
 
+#[tokio::test]
+async fn thread_waits_for_its_account_and_continues_at_the_same_segment() {
+    let (harness, post) = thread([PublishFault::Public, PublishFault::Gone]).await;
+    harness.live(later(60)).await;
+
+    assert!(harness.connection(0).await.connection.needs_reconnection);
+    let waiting = harness.post(&post).await;
+    let expected = [TargetStatus::Published, TargetStatus::Publishing, TargetStatus::Pending];
+    assert_eq!(statuses(&waiting), expected);
+    let message = waiting.targets[0].error_message.clone().unwrap();
+    let expected = "1 of the 3 posts of this thread are public. Sandbox no longer accepts this connection: revoked. Connect \
+                    the account again.";
+    assert!(message.starts_with(expected), "{message}");
+    assert_eq!((harness.fake.texts(), harness.fake.calls()), (vec!["one".to_owned()], 2));
+    harness.reconnect(0, PublishingHarness::credentials(None), None).await;
+    harness.live(later(600)).await;
+
+    assert_eq!(harness.fake.texts(), ["one", "two", "three"]);
+    assert_eq!(harness.post(&post).await.status, PostStatus::Published);
+}
+
+#[tokio::test]
+async fn expired_access_token_between_two_segments_is_refreshed() {
+    let platform = FakePlatform { renewal: platforms::RefreshPolicy::Rotating, ..FakePlatform::default() };
+    let harness = PublishingHarness::with(1, platform.with_faults([PublishFault::Public, PublishFault::Gone])).await;
+    harness.reconnect(0, PublishingHarness::credentials(Some(later(7200))), None).await;
+    let post = harness.schedule_thread(&["one", "two", "three"], None, noon()).await;
+
+    harness.live(later(60)).await;
+
+    assert_eq!(harness.fake.texts(), ["one", "two", "three"]);
+    assert_eq!((harness.fake.calls(), *harness.fake.renewed.lock().unwrap()), (4, 1));
+    assert_eq!(harness.post(&post).await.status, PostStatus::Published);
+}
+
 /// The worker publishes a segment while a change of the post is decided.
 #[tokio::test]
 async fn change_never_overtakes_a_public_segment() {
@@ -119,6 +154,25 @@ async fn refused_comment_is_reported_and_the_post_stays_published() {
     let types = harness.events.types();
     assert_eq!(types, ["post.scheduled", "target.published", "post.published", "target.comment_failed"]);
     assert_eq!(harness.due().await, []);
+}
+
+#[tokio::test]
+async fn comment_with_an_unknown_outcome_is_named_in_its_message() {
+    let faults = [PublishFault::Public, PublishFault::LostCall];
+    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults(faults)).await;
+    let advice = "look below the post".to_owned();
+    harness.fake.resolutions.lock().unwrap().push_back(Resolution::Undeterminable { advice });
+    let post = harness.schedule_thread(&["one"], Some("see also"), noon()).await;
+
+    harness.live(later(60)).await;
+
+    let now = harness.post(&post).await;
+    assert_eq!(statuses(&now), [TargetStatus::Published, TargetStatus::Failed]);
+    let message = now.targets[0].comment_error.clone().unwrap();
+    assert!(message.starts_with("The comment may be public: look below the post. Look at the account"), "{message}");
+    let attempts = harness.store.attempts(post.user_id, post.post_id, harness.clock.now()).await.unwrap();
+    let messages: Vec<_> = attempts.iter().filter_map(|it| it.message.clone()).collect();
+    assert!(messages.iter().any(|it| it.contains("did not confirm whether the comment is public")), "{messages:?}");
 }
 
 #[tokio::test]
