@@ -48,7 +48,8 @@ macro_rules! conformance {
             refusals: decisions_do_not_depend_on_the_language_of_refusals;
             threads: thread_is_published_in_order_with_its_files, lost_reply_is_found_and_sent_once,
                 equal_threads_are_not_mixed_up, refused_reply_leaves_the_thread_as_it_is,
-                reply_is_prepared_before_its_parent_is_public, comment_is_published_once;
+                reply_is_prepared_before_its_parent_is_public, thread_continues_after_its_grant_ended,
+                comment_is_published_once;
             troubles: every_fault_of_the_publish_call_publishes_once, refusal_is_final_and_has_the_reason,
                 rate_limit_delays_the_post, every_fault_of_an_upload_publishes_once, failed_look_up_decides_nothing,
                 lost_response_is_found_hours_later, repeated_secrets_are_redacted, only_an_ended_grant_asks_for_reconnection;

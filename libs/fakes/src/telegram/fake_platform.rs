@@ -46,6 +46,10 @@ impl FakePlatform for Telegram {
         self.fake.memory().is_kicked = true;
     }
 
+    fn readmit(&self) {
+        self.fake.memory().is_kicked = false;
+    }
+
     fn end_access_tokens(&self) {}
 
     fn public_posts(&self) -> Vec<PublicPost> {

@@ -152,6 +152,10 @@ pub trait FakePlatform: Send + Sync {
     /// The user revokes the grant on the platform's own pages.
     fn revoke(&self);
 
+    /// The user undoes what connecting again does not undo of [`FakePlatform::revoke`], such as
+    /// removing a bot from its chat.
+    fn readmit(&self) {}
+
     /// Ends all access tokens issued so far. Their grants stay valid.
     fn end_access_tokens(&self);
 

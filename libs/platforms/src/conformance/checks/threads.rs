@@ -10,6 +10,7 @@ use crate::conformance::adapter_harness::{AdapterHarness, Post};
 use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
 use crate::conformance::samples::{Sample, sample};
 use crate::platform::Step;
+use crate::refresh_policy::RefreshPolicy;
 
 const FAULTS: [InjectedFault; 4] =
     [InjectedFault::LoseResponse, InjectedFault::CutBefore, InjectedFault::ServerErrorAfter, InjectedFault::EmptyBody];
@@ -154,6 +155,52 @@ pub async fn reply_is_prepared_before_its_parent_is_public<N: FakePlatform>() {
     let public = harness.fake.public_posts();
     assert_eq!(public.len(), 2);
     assert_eq!((public[1].media.len(), public[1].reply_to.as_ref()), (1, Some(&root.platform_post_id)));
+}
+
+/// The access token, or the whole grant, ends between two segments. What is public stays, and the
+/// next segment is refused as unauthorized. It is published once after a refresh, or after the user
+/// has connected the account again, and the thread continues.
+pub async fn thread_continues_after_its_grant_ended<N: FakePlatform>() {
+    for is_revoked in [false, true] {
+        let harness = AdapterHarness::<N>::new().await;
+        let account = harness.connect().await;
+        if !has_threads(&account) {
+            return;
+        }
+        // Other platforms refresh nothing that has expired.
+        let is_refreshed = harness.can_refresh() && harness.publisher().refresh_policy() == RefreshPolicy::Rotating;
+        if !is_revoked && !is_refreshed {
+            continue;
+        }
+        let root = root(&harness, &account, "one").await;
+        let mut second = harness.reply(&account, (&root, &root), "two", picture(&account, 1));
+        harness.prepare_all(&mut second, &mut Vec::new()).await.unwrap();
+        if is_revoked {
+            harness.fake.revoke();
+        }
+        harness.fake.end_access_tokens();
+
+        let ended = harness.publish(&second).await;
+
+        let has_reason = |it: &AttemptError| matches!(it, AttemptError::Unauthorized { reason } if !reason.is_empty());
+        assert!(ended.as_ref().is_err_and(has_reason), "revoked {is_revoked}: {ended:?}");
+        assert_eq!(harness.fake.public_posts().len(), 1, "revoked {is_revoked}");
+        if is_revoked {
+            harness.fake.readmit();
+            harness.connect().await;
+        } else {
+            harness.refresh().await.unwrap();
+        }
+        let second = harness.deliver(&mut second).await.unwrap().published;
+        let mut third = harness.reply(&account, (&root, &second), "three", Vec::new());
+        let third = harness.deliver(&mut third).await.unwrap().published;
+
+        let public: Vec<_> = harness.fake.public_posts().into_iter().map(|it| (it.id, it.reply_to)).collect();
+        let [root, second, third] = [root, second, third].map(|it| it.platform_post_id);
+        let parent = if harness.fake.replies_to_root() { &root } else { &second }.clone();
+        let expected = [(root.clone(), None), (second, Some(root)), (third, Some(parent))];
+        assert_eq!(public, expected, "revoked {is_revoked}");
+    }
 }
 
 /// Whatever is lost, there is one comment at most, and if its outcome can be looked up, exactly one.
