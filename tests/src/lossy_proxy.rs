@@ -10,6 +10,7 @@ use std::{
     },
 };
 
+use chrono::{DateTime, Utc};
 use tokio::{
     io::{self, AsyncReadExt, AsyncWriteExt},
     net::{
@@ -57,16 +58,25 @@ pub struct LossyProxy {
     state: Arc<Mutex<State>>,
 }
 
+/// A request that arrived.
+#[derive(Clone, Debug)]
+pub struct ProxiedRequest {
+    pub line: String,
+    pub at: DateTime<Utc>,
+}
+
 #[derive(Default)]
 struct State {
-    /// Request lines of all requests.
-    requests: Vec<String>,
+    /// All requests in the order in which they arrived.
+    requests: Vec<ProxiedRequest>,
     orders: Vec<PlannedFault>,
     is_down: bool,
 }
 
 struct PlannedFault {
     part: String,
+    /// How many matching requests pass before the first one that fails.
+    passes: usize,
     left: usize,
     fate: InjectedFault,
 }
@@ -101,9 +111,19 @@ impl LossyProxy {
         self.order(times, part, InjectedFault::AnswerLost);
     }
 
+    /// Loses the response to one such request, after this many have passed.
+    pub fn lose_after(&self, passes: usize, part: &str) {
+        self.order_after(passes, 1, part, InjectedFault::AnswerLost);
+    }
+
     /// Ends the connections of the next such requests before the server receives any of it.
     pub fn cut(&self, times: usize, part: &str) {
         self.order(times, part, InjectedFault::Cut);
+    }
+
+    /// Ends the connection of one such request, after this many have passed.
+    pub fn cut_after(&self, passes: usize, part: &str) {
+        self.order_after(passes, 1, part, InjectedFault::Cut);
     }
 
     /// Responds to the next such requests with 502; the server receives nothing.
@@ -122,12 +142,22 @@ impl LossyProxy {
     }
 
     fn order(&self, times: usize, part: &str, fault: InjectedFault) {
-        self.change(|state| state.orders.push(PlannedFault { part: part.to_owned(), left: times, fate: fault }));
+        self.order_after(0, times, part, fault);
+    }
+
+    fn order_after(&self, passes: usize, times: usize, part: &str, fault: InjectedFault) {
+        let planned = PlannedFault { part: part.to_owned(), passes, left: times, fate: fault };
+        self.change(|state| state.orders.push(planned));
+    }
+
+    /// The requests that arrived since then.
+    pub fn requests_since(&self, time: DateTime<Utc>) -> Vec<ProxiedRequest> {
+        self.change(|state| state.requests.iter().filter(|it| time <= it.at).cloned().collect())
     }
 
     /// The number of requests whose request line contains `part`, including lost ones.
     pub fn request_count(&self, part: &str) -> usize {
-        self.change(|state| state.requests.iter().filter(|it| it.contains(part)).count())
+        self.change(|state| state.requests.iter().filter(|it| it.line.contains(part)).count())
     }
 
     /// The number of orders that no request has met yet.
@@ -146,13 +176,17 @@ impl State {
         let planned = self.orders.iter_mut().find(|it| 0 < it.left && first_line.contains(&it.part));
         let fault = match planned {
             _ if self.is_down => Some(InjectedFault::Answered(DOWN)),
+            Some(planned) if 0 < planned.passes => {
+                planned.passes -= 1;
+                None
+            }
             Some(planned) => {
                 planned.left -= 1;
                 Some(planned.fate)
             }
             None => None,
         };
-        self.requests.push(first_line);
+        self.requests.push(ProxiedRequest { line: first_line, at: Utc::now() });
         fault
     }
 }
@@ -291,6 +325,23 @@ mod tests {
         assert_eq!(repeated, "2");
         assert_eq!(posted.load(Ordering::SeqCst), 2);
         assert_eq!((proxy.request_count("POST /posts"), proxy.request_count("/posts"), proxy.unmet()), (2, 3, 0));
+    }
+
+    #[tokio::test]
+    async fn fault_of_a_later_request_lets_earlier_ones_pass() {
+        let (proxy, posted) = start_proxied_server().await;
+        let client = client();
+        let began = Utc::now();
+        proxy.lose_after(1, "POST /posts");
+
+        let mut arrived = Vec::new();
+        for _ in 0..3 {
+            arrived.push(client.post(url(&proxy, "/posts")).body("a").send().await.is_ok());
+        }
+
+        assert_eq!((arrived, posted.load(Ordering::SeqCst)), (vec![true, false, true], 3));
+        assert_eq!((proxy.unmet(), proxy.requests_since(began).len()), (0, 3));
+        assert_eq!(proxy.requests_since(Utc::now()).len(), 0);
     }
 
     #[tokio::test]

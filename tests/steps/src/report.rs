@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::error::{Result, TestError};
 
@@ -22,6 +22,8 @@ pub struct Line {
 #[derive(Default)]
 pub struct Report {
     lines: Vec<Line>,
+    /// Measured values by name, which neither pass nor fail.
+    figures: Vec<(String, i64)>,
 }
 
 impl Report {
@@ -32,9 +34,16 @@ impl Report {
         self.lines.push(line);
     }
 
+    /// Adds a measured value and prints it.
+    pub fn add_figure(&mut self, name: String, value: i64) {
+        say(&format!("     {value:6}    {name}"));
+        self.figures.push((name, value));
+    }
+
     /// Adds the results of another report, which are already printed.
     pub fn extend(&mut self, other: Self) {
         self.lines.extend(other.lines);
+        self.figures.extend(other.figures);
     }
 
     pub fn is_empty(&self) -> bool {
@@ -72,7 +81,9 @@ impl Report {
                 })
             })
             .collect();
-        json!({ "passed": self.lines.len() - self.failed(), "failed": self.failed(), "checks": checks })
+        let figures: Map<_, _> = self.figures.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+        let passed = self.lines.len() - self.failed();
+        json!({ "passed": passed, "failed": self.failed(), "checks": checks, "figures": figures })
     }
 }
 
