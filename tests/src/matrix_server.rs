@@ -111,6 +111,13 @@ impl Synapse {
         Ok(messages)
     }
 
+    /// The messages of a thread as the homeserver lists them, oldest first, without its root.
+    pub(crate) async fn thread(&self, room: &str, root: &str) -> Result<Vec<Value>> {
+        let path = format!("/_matrix/client/v1/rooms/{room}/relations/{root}/m.thread?dir=f&limit=100");
+        let page = self.send_request(self.http.get(self.url(&path))).await?;
+        Ok(list(&page, "chunk")?.to_vec())
+    }
+
     /// The file that a message contains.
     pub(crate) async fn file(&self, message: &Value) -> Result<Vec<u8>> {
         let uri = text(&message["content"], "url")?.trim_start_matches("mxc://").to_owned();

@@ -8,4 +8,5 @@ pub mod matrix;
 pub mod real;
 pub mod scenes;
 pub mod several;
+pub mod threads;
 pub mod wordpress;

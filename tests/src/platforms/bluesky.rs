@@ -3,18 +3,22 @@
 
 use std::path::Path;
 
+use chrono::TimeDelta;
 use platforms::conformance::samples::sample;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::scenes::Scenes;
+use super::{
+    scenes::{Figures, Scenes},
+    threads::{SEGMENTS, Thread},
+};
 use crate::{
     bluesky_server::{BlueskyServer, BlueskySettings, ConfidentialClient, Decision, Redirected, SignIn},
     deployment::{Deployment, User, fresh, targets},
     ensure,
     error::{Result, same},
     harness::{Harness, LIFTED},
-    http_response::{integer, text},
+    http_response::{integer, list, text},
     lossy_proxy::{LossyProxy, ProxyPort},
     moment,
     report::Report,
@@ -29,6 +33,9 @@ const PUBLIC_ORIGIN: &str = "https://app.sps-loopback.dev";
 
 /// The address with which the demo user of the local stack signs in.
 const DEMO: &str = "demo@example.com";
+
+/// The method of the publish call.
+const PUT_RECORD: &str = "com.atproto.repo.putRecord";
 
 /// The local stack and a server that is reached through a proxy.
 struct BlueskyFixture {
@@ -127,6 +134,11 @@ pub async fn run(report: &mut Report) -> Result {
         scenes.play("a video, byte for byte", publish_video(&fixture, &user, &it)).await;
         scenes.play("a link to a post becomes a quote", publish_quotes(&fixture, &user, &it)).await;
         scenes.play("a lost response, and exactly one record", lose_response(&fixture, &user, &it)).await;
+        scenes.measure("a thread of five with pictures", publish_thread(&fixture, &user, &it)).await;
+        for position in 0..SEGMENTS {
+            let name = format!("the response of record {} of a thread is lost", position + 1);
+            scenes.play(&name, lose_response_of_thread(&fixture, &user, &it, position)).await;
+        }
         scenes.play("a grant is revoked and given again", revoke_and_reconnect(&fixture, &user, &it)).await;
         scenes.play("an app password works as well", app_password(&fixture, &user, &it)).await;
     }
@@ -302,6 +314,65 @@ async fn lose_response(fixture: &BlueskyFixture, user: &User<'_>, connection: &V
         fixture.server.posts().await?.into_iter().filter(|it| it["value"]["text"] == content).collect();
     same(matching_posts.len(), 1, "records with this text")?;
     same(&matching_posts[0]["uri"], &post["platforms"][0]["platform_post_id"], "its uri")
+}
+
+/// Prepared before its time, so that only the publish calls are left.
+async fn publish_thread(fixture: &BlueskyFixture, user: &User<'_>, connection: &Value) -> Result<Figures> {
+    let thread = Thread::schedule(user, &targets(&[connection])?[0], true, TimeDelta::seconds(8)).await?;
+
+    let uris = thread.published(user, 60).await?;
+
+    ensure_records_of_thread(fixture, &thread, &uris).await?;
+    thread.figures(&fixture.proxy, PUT_RECORD)
+}
+
+/// The server stores the record at this position, and the response is lost.
+async fn lose_response_of_thread(
+    fixture: &BlueskyFixture,
+    user: &User<'_>,
+    connection: &Value,
+    position: usize,
+) -> Result {
+    let before = fixture.proxy.request_count(PUT_RECORD);
+    fixture.proxy.lose_after(position, PUT_RECORD);
+    let thread = Thread::schedule(user, &targets(&[connection])?[0], true, TimeDelta::seconds(3)).await?;
+
+    let uris = thread.published(user, 90).await?;
+
+    same(fixture.proxy.unmet(), 0, "responses still to be lost")?;
+    same(fixture.proxy.request_count(PUT_RECORD) - before, SEGMENTS, "publish calls, one for each segment")?;
+    ensure_records_of_thread(fixture, &thread, &uris).await
+}
+
+/// Checks that the server has exactly these records, in the order of their keys and times, each
+/// with its picture and with the URI and the hash of the records that it follows.
+async fn ensure_records_of_thread(fixture: &BlueskyFixture, thread: &Thread, uris: &[String]) -> Result {
+    let mut records = fixture.server.posts().await?;
+    records.reverse();
+    records.retain(|it| it["value"]["text"].as_str().is_some_and(|it| it.starts_with(&thread.prefix)));
+    let shown: Vec<_> = records.iter().map(|it| (it["value"]["text"].clone(), it["uri"].clone())).collect();
+    let expected: Vec<_> = thread.texts.iter().zip(uris).map(|(text, uri)| (json!(text), json!(uri))).collect();
+    same(shown, expected, "records of the thread")?;
+
+    let reference = |record: &Value| json!({ "uri": record["uri"], "cid": record["cid"] });
+    let mut last_created_at = None;
+    for (index, (record, picture)) in records.iter().zip(&thread.pictures).enumerate() {
+        let wanted = match index.checked_sub(1) {
+            None => Value::Null,
+            Some(parent) => json!({ "root": reference(&records[0]), "parent": reference(&records[parent]) }),
+        };
+        let value = &record["value"];
+        same(&value["reply"], &wanted, "what a record follows")?;
+        let images = list(&value["embed"], "images")?;
+        same(images.len(), 1, "pictures of a record")?;
+        same(&images[0]["alt"], &value["text"], "alt text of a picture")?;
+        let stored = fixture.server.blob(text(&images[0]["image"]["ref"], "$link")?).await?;
+        ensure!(stored == *picture, "the picture of record {} is another one", index + 1);
+        let created_at = moment::read(&value["createdAt"])?;
+        ensure!(last_created_at < Some(created_at), "record {} is not newer than the one before it", index + 1);
+        last_created_at = Some(created_at);
+    }
+    Ok(())
 }
 
 async fn revoke_and_reconnect(fixture: &BlueskyFixture, user: &User<'_>, connection: &Value) -> Result {

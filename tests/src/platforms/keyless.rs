@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use super::{
     connecting::{connected, returns, submit_form_for_redirect},
     scenes::Scenes,
+    threads::{SEGMENTS, Thread},
 };
 use crate::{
     deployed::LOG_OF_RECOGNITION,
@@ -32,6 +33,9 @@ use crate::{
 
 /// Within this many seconds after the server is back, every post must end.
 const SOON: u64 = 120;
+
+/// Like [`SOON`], for a thread: the fault delays its third segment, and the others follow.
+const THREAD_SOON: u64 = 2 * SOON;
 
 const PUBLISH: &str = "POST /api/v1/statuses ";
 
@@ -116,7 +120,7 @@ impl PublishFault {
 /// Runs every scene.
 pub async fn run(report: &mut Report) -> Result {
     let mut servers = Vec::new();
-    for _ in 0..13 {
+    for _ in 0..16 {
         servers.push(ProxiedServer::<Snac>::start().await?);
     }
     // This server gives the same token to everyone who connects the same account.
@@ -152,6 +156,13 @@ pub async fn run(report: &mut Report) -> Result {
         [("equal texts twice, the second cut", false), ("equal texts twice, the second cut, with another image", true)]
     {
         scenes.push((name, publish_equal_texts(next()?, &deployment, has_picture).boxed()));
+    }
+    for (name, is_cut, has_pictures) in [
+        ("the third response of a thread is lost", false, false),
+        ("the third response of a thread is lost, images", false, true),
+        ("the third call of a thread is cut before it arrives", true, false),
+    ] {
+        scenes.push((name, publish_thread_with_fault(next()?, &deployment, is_cut, has_pictures).boxed()));
     }
     scenes.push(("the server is down for 8 s during 12 posts", publish_during_outage(next()?, &deployment).boxed()));
     scenes.push((
@@ -194,6 +205,33 @@ async fn publish_with_fault(
 
     server.ensure_published_once(&user, &[id], 0).await?;
     same(server.front.unmet(), 0, "troubles that were not met")
+}
+
+/// The response to the third publish call is lost, or its connection is cut before it arrives.
+async fn publish_thread_with_fault(
+    server: &ProxiedServer,
+    deployment: &Deployment,
+    is_cut: bool,
+    has_pictures: bool,
+) -> Result {
+    let user = deployment.new_user().await?;
+    let connection = server.connect(&user).await?;
+    if is_cut {
+        server.front.cut_after(SEGMENTS / 2, PUBLISH);
+    } else {
+        server.front.lose_after(SEGMENTS / 2, PUBLISH);
+    }
+    let target = &targets(&[&connection])?[0];
+
+    let thread = Thread::schedule(&user, target, has_pictures, TimeDelta::seconds(3)).await?;
+    let ids = thread.published(&user, THREAD_SOON).await?;
+
+    same(server.front.unmet(), 0, "troubles that were not met")?;
+    let files = usize::from(has_pictures);
+    let shown = server.server.public_posts().into_iter().map(|it| (it.text, it.reply_to, it.media.len()));
+    let parents = std::iter::once(None).chain(ids.iter().cloned().map(Some));
+    let expected = thread.texts.iter().cloned().zip(parents).map(|(text, parent)| (text, parent, files));
+    same(shown.collect::<Vec<_>>(), expected.collect(), "statuses of the thread")
 }
 
 async fn publish_equal_texts(server: &ProxiedServer, deployment: &Deployment, has_picture: bool) -> Result {

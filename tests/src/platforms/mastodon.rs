@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 use self::server::{ACCOUNT, ACCOUNT_BUTTON, MEDIA, MastodonServer, STATUSES};
 use super::{
     connecting::{connected, submit_form_for_redirect},
-    scenes::Scenes,
+    scenes::{Figures, Scenes},
+    threads::{SEGMENTS, Thread},
 };
 use crate::{
     deployment::{Deployment, User, fresh, targets},
@@ -114,6 +115,13 @@ pub async fn run(report: &mut Report) -> Result {
     let Some(it) = connection else { return Ok(()) };
     scenes.play("text with a link, a tag and Cyrillic, byte for byte", publish_text(&fixture, &user, &it)).await;
     scenes.play("pictures in their order, and a video, byte for byte", files(&fixture, &user, &it)).await;
+    scenes.measure("a thread of five with pictures", publish_thread(&fixture, &user, &it)).await;
+    for (name, has_pictures) in [
+        ("a lost response in the middle of a thread, and five statuses", false),
+        ("a lost response in the middle of a thread with pictures, and five statuses", true),
+    ] {
+        scenes.play(name, lose_response_of_thread(&fixture, &user, &it, has_pictures)).await;
+    }
     scenes.play("lost responses, and exactly one status each", lose_responses(&fixture, &user, &it)).await;
     scenes.play("503 and rate limits are retried", wait_for_rate_limits(&fixture, &user, &it)).await;
     scenes
@@ -225,6 +233,53 @@ async fn lose_responses(fixture: &MastodonFixture, user: &User<'_>, connection: 
         same(fixture.proxy.unmet(), 0, "responses still to be lost")?;
         same(fixture.count_publish_calls() - before, calls, "public calls")?;
         fixture.ensure_exactly_once(&content, &status).await?;
+    }
+    Ok(())
+}
+
+async fn publish_thread(fixture: &MastodonFixture, user: &User<'_>, connection: &Value) -> Result<Figures> {
+    let thread = Thread::schedule(user, &targets(&[connection])?[0], true, TimeDelta::seconds(8)).await?;
+
+    let ids = thread.published(user, 60).await?;
+
+    ensure_statuses_of_thread(fixture, &thread, &ids).await?;
+    thread.figures(&fixture.proxy, &format!("POST {STATUSES} "))
+}
+
+/// The third status is created, and the response is lost. With pictures, the status is recognized;
+/// with text alone, the call is repeated with its idempotency key.
+async fn lose_response_of_thread(
+    fixture: &MastodonFixture,
+    user: &User<'_>,
+    connection: &Value,
+    has_pictures: bool,
+) -> Result {
+    let before = fixture.count_publish_calls();
+    fixture.proxy.lose_after(SEGMENTS / 2, &format!("POST {STATUSES} "));
+    let thread = Thread::schedule(user, &targets(&[connection])?[0], has_pictures, TimeDelta::seconds(3)).await?;
+
+    let ids = thread.published(user, SETTLED_SECONDS).await?;
+
+    same(fixture.proxy.unmet(), 0, "responses still to be lost")?;
+    let repeated_calls = usize::from(!has_pictures);
+    same(fixture.count_publish_calls() - before, SEGMENTS + repeated_calls, "public calls")?;
+    ensure_statuses_of_thread(fixture, &thread, &ids).await
+}
+
+/// Checks that the server has exactly these statuses, each as a reply to the one before it and with
+/// its picture.
+async fn ensure_statuses_of_thread(fixture: &MastodonFixture, thread: &Thread, ids: &[String]) -> Result {
+    let mut shown: Vec<_> =
+        fixture.server.statuses(&thread.prefix).await?.into_iter().map(|it| it["id"].clone()).collect();
+    shown.reverse();
+    same(shown, ids.iter().map(|it| json!(it)).collect(), "statuses of the thread")?;
+    for (index, (id, content)) in ids.iter().zip(&thread.texts).enumerate() {
+        same(&fixture.server.source(id).await?, content, "the text of a status")?;
+        same(fixture.server.ancestors(id).await?, ids[..index].to_vec(), "the statuses that a status continues")?;
+        let files = fixture.server.files(&fixture.server.status(id).await?).await?;
+        let wanted: Vec<_> =
+            thread.pictures.get(index).map(|it| ("image".to_owned(), it.clone())).into_iter().collect();
+        ensure!(files == wanted, "status {} has other files", index + 1);
     }
     Ok(())
 }

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use chrono::TimeDelta;
 use domain::media::MimeType;
 use fakes::matrix::specification::MatrixServer;
 use platforms::conformance::samples::sample;
@@ -12,7 +13,8 @@ use serde_json::{Value, json};
 
 use super::{
     connecting::{connected, types},
-    scenes::Scenes,
+    scenes::{Figures, Scenes},
+    threads::{SEGMENTS, Thread},
 };
 use crate::matrix_server::{PASSWORD, Synapse, USER};
 use crate::{
@@ -74,9 +76,13 @@ impl MatrixFixture {
         connected(user, &flow).await
     }
 
+    fn target(connection: &Value, room: &str) -> Result<Value> {
+        Ok(json!({ "connected_account_id": integer(connection, "id")?, "options": { "room": room } }))
+    }
+
     /// A post for a room, due in a second.
     fn post(connection: &Value, room: &str, content: &str, media: &[Value]) -> Result<Value> {
-        let target = json!({ "connected_account_id": integer(connection, "id")?, "options": { "room": room } });
+        let target = Self::target(connection, room)?;
         let scheduled_at = moment::in_seconds(1);
         Ok(json!({ "content": content, "platforms": [target], "media": media, "scheduled_at": scheduled_at }))
     }
@@ -111,11 +117,19 @@ pub async fn run(report: &mut Report) -> Result {
     let connection = scenes.play("an account is connected by its password", connect_account(&fixture, &user)).await;
     let Some(it) = connection else { return Ok(()) };
     scenes.play("the rooms of the account are listed", list_rooms(&fixture, &user, &it)).await;
+    // First, because the homeserver then accepts ten messages at once.
+    scenes.measure("a thread of five", publish_thread(&fixture, &user, &it)).await;
     scenes.play("text with a link, byte for byte", publish_text(&fixture, &user, &it)).await;
     scenes.play("an image and a video with alt texts, byte for byte", publish_files(&fixture, &user, &it)).await;
     scenes.play("lost responses, and exactly one message each", lose_responses(&fixture, &user, &it)).await;
     scenes
         .play("calls that never arrived, and exactly one message each", close_connections(&fixture, &user, &it))
+        .await;
+    scenes
+        .play(
+            "a lost response in the middle of a thread, and five messages",
+            lose_response_of_thread(&fixture, &user, &it),
+        )
         .await;
     scenes.play("more messages than the rate limit, each once", exceed_rate_limit(&fixture, &user, &it)).await;
     scenes.play("an error says what to do", show_refusal(&fixture, &user, &it)).await;
@@ -237,6 +251,49 @@ async fn close_connections(fixture: &MatrixFixture, user: &User<'_>, connection:
         same(fixture.proxy.request_count(SEND) - before, pictures.max(1) + 1, "calls")?;
     }
     Ok(())
+}
+
+async fn publish_thread(fixture: &MatrixFixture, user: &User<'_>, connection: &Value) -> Result<Figures> {
+    let target = MatrixFixture::target(connection, &fixture.room)?;
+    let thread = Thread::schedule(user, &target, false, TimeDelta::seconds(4)).await?;
+
+    let ids = thread.published(user, 60).await?;
+
+    ensure_messages_of_thread(fixture, &thread, &ids).await?;
+    thread.figures(&fixture.proxy, SEND)
+}
+
+/// The third message is created, and the response is lost.
+async fn lose_response_of_thread(fixture: &MatrixFixture, user: &User<'_>, connection: &Value) -> Result {
+    fixture.proxy.lose_after(SEGMENTS / 2, SEND);
+    let target = MatrixFixture::target(connection, &fixture.room)?;
+    let thread = Thread::schedule(user, &target, false, TimeDelta::seconds(2)).await?;
+
+    let ids = thread.published(user, SETTLED_SECONDS).await?;
+
+    same(fixture.proxy.unmet(), 0, "responses still to be lost")?;
+    ensure_messages_of_thread(fixture, &thread, &ids).await
+}
+
+/// Checks that the room has exactly these messages, each in the thread of the first one and as a
+/// reply to the one before it, and that the homeserver lists them as this thread.
+async fn ensure_messages_of_thread(fixture: &MatrixFixture, thread: &Thread, ids: &[String]) -> Result {
+    let mut messages = fixture.server.messages(&fixture.room).await?;
+    messages.retain(|it| it["content"]["body"].as_str().is_some_and(|it| it.starts_with(&thread.prefix)));
+    let shown: Vec<_> = messages.iter().map(|it| (it["content"]["body"].clone(), it["event_id"].clone())).collect();
+    let expected: Vec<_> = thread.texts.iter().zip(ids).map(|(text, id)| (json!(text), json!(id))).collect();
+    same(shown, expected, "messages of the thread")?;
+    for (message, parent) in messages.iter().skip(1).zip(ids) {
+        let relation = json!({
+            "rel_type": "m.thread", "event_id": ids[0],
+            "is_falling_back": true, "m.in_reply_to": { "event_id": parent },
+        });
+        same(&message["content"]["m.relates_to"], &relation, "what a message follows")?;
+    }
+    same(&messages[0]["content"]["m.relates_to"], &Value::Null, "what the first message follows")?;
+    let listed = fixture.server.thread(&fixture.room, &ids[0]).await?;
+    let listed: Vec<_> = listed.iter().map(|it| it["event_id"].clone()).collect();
+    same(listed, ids[1..].iter().map(|it| json!(it)).collect(), "messages that the homeserver lists as the thread")
 }
 
 /// With its default settings, Synapse accepts ten messages of a user at once.

@@ -9,6 +9,9 @@ use crate::{
     report::{Line, Report},
 };
 
+/// Names and values of what a scene measured.
+pub type Figures = Vec<(&'static str, i64)>;
+
 /// Plays the scenes of one part of a run.
 pub struct Scenes<'a> {
     pub part: &'static str,
@@ -25,6 +28,13 @@ impl Scenes<'_> {
         };
         self.report.add(Line { name: format!("{}: {name}", self.part), took: started.elapsed(), error });
         ended
+    }
+
+    /// Plays a scene that measures something, and reports its figures below this name.
+    pub async fn measure(&mut self, name: &str, scene: impl Future<Output = Result<Figures>>) {
+        for (what, value) in self.play(name, scene).await.unwrap_or_default() {
+            self.report.add_figure(format!("{}: {name}: {what}", self.part), value);
+        }
     }
 
     /// Plays these scenes concurrently: they mostly wait.

@@ -116,6 +116,13 @@ impl MastodonServer {
         Ok(self.send(self.http.get(self.url(&format!("{STATUSES}/{id}")))).await?.json().await?)
     }
 
+    /// The ids of the statuses that this one continues, the first one first.
+    pub(super) async fn ancestors(&self, id: &str) -> Result<Vec<String>> {
+        let context: Value =
+            self.send(self.http.get(self.url(&format!("{STATUSES}/{id}/context")))).await?.json().await?;
+        list(&context, "ancestors")?.iter().map(|it| Ok(text(it, "id")?.to_owned())).collect()
+    }
+
     /// The text of a status as it was sent.
     pub(super) async fn source(&self, id: &str) -> Result<String> {
         let source: Value =
