@@ -35,20 +35,13 @@ const MAX_OPTION_ENTRIES: usize = 100;
 
 /// A new post, with all errors.
 pub(crate) fn new_post(mut fields: Fields, authority: Authority, now: DateTime<Utc>) -> NewPost {
-    let text = match content(&mut fields) {
-        FieldValue::Absent | FieldValue::Null => {
-            fields.add("content", "is required");
-            None
-        }
-        given => given.value(),
-    };
+    let text = content(&mut fields).value().unwrap_or_default();
     let mut targets = platforms(&mut fields).unwrap_or_default();
     let media = media(&mut fields).value().unwrap_or_default();
     let mut thread = thread(&mut fields).value().unwrap_or_default();
     check_file_limits(&mut fields, &media, &mut thread, &mut targets);
     NewPost {
-        // Never written: a request without a text has an error, so no post is created.
-        text: text.unwrap_or_else(PostText::missing),
+        text,
         targets,
         scheduled_at: scheduled_at(&mut fields, now).value(),
         media,
@@ -67,13 +60,7 @@ pub(crate) fn changes(
     if_match: Option<IfMatch>,
     now: DateTime<Utc>,
 ) -> Changes {
-    let text = match content(&mut fields) {
-        FieldValue::Null => {
-            fields.add("content", "may not be null; leave it out to keep the text");
-            None
-        }
-        given => given.value(),
-    };
+    let text = content(&mut fields).change().map(Option::unwrap_or_default);
     let mut targets = platforms(&mut fields);
     let media = media(&mut fields).change().map(Option::unwrap_or_default);
     let mut thread = thread(&mut fields).change().map(Option::unwrap_or_default);
@@ -279,11 +266,13 @@ fn thread(fields: &mut Fields) -> FieldValue<Vec<NewSegment>> {
             let Some(mut entry) = fields.nested(entry, &field, &["content", "media"]) else { continue };
             let text = content(&mut entry);
             let media = media(&mut entry).value().unwrap_or_default();
-            if media.is_empty() && matches!(text, FieldValue::Absent | FieldValue::Null) {
+            let is_invalid = matches!(text, FieldValue::Invalid);
+            let text = text.value().unwrap_or_default();
+            if text.is_empty() && media.is_empty() && !is_invalid {
                 entry.add("content", "is required in a reply without media");
             }
             fields.absorb(entry);
-            replies.push(NewSegment { field: fields.within(&field), text: text.value(), media });
+            replies.push(NewSegment { field: fields.within(&field), text, media });
         }
         replies
     })
@@ -363,6 +352,18 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn absent_null_and_blank_content_is_an_empty_text() {
+        for body in [json!({}), json!({ "content": null }), json!({ "content": " \n" })] {
+            let new = new_post(fields(body.clone()).await, Authority::Posts, noon());
+            assert!(new.text.is_empty() && new.faults.is_empty(), "{body}");
+        }
+        assert_eq!(patch(json!({})).await.text, None);
+        for body in [json!({ "content": null }), json!({ "content": "" })] {
+            assert_eq!(patch(body).await.text, Some(PostText::default()));
+        }
+    }
+
+    #[tokio::test]
     async fn null_clears_external_id_and_labels_of_a_change() {
         let cleared = patch(json!({ "external_id": null, "labels": null })).await;
         assert_eq!((cleared.external_id, cleared.labels), (Some(None), Some(Vec::new())));
@@ -376,18 +377,15 @@ mod tests {
     #[tokio::test]
     async fn every_invalid_label_is_an_error_of_its_own() {
         let long = "é".repeat(51);
-        let body = json!({ "content": " ", "external_id": "", "labels": ["a", "", 5, "a", long] });
+        let body = json!({ "content": 5, "external_id": "", "labels": ["a", "", 5, "a", long] });
 
         let faults = new_post(fields(body).await, Authority::Posts, noon()).faults;
 
         let messages: Vec<_> = faults.iter().map(|it| it.1).collect();
         assert_eq!(
-            messages[0],
-            "content may not be blank: add some text, because an image or video alone is not accepted"
-        );
-        assert_eq!(
-            messages[1..],
+            messages,
             [
+                "content must be a string",
                 "external_id may not be empty",
                 "labels.1 may not be empty",
                 "labels.2 must be a string",

@@ -30,7 +30,7 @@ pub(crate) async fn view(app: &App, post: &Post) -> contract::Post {
     contract::Post {
         id: post.post_id.get(),
         revision: post.revision,
-        content: post.text.as_str().to_owned(),
+        content: content(post.text.as_str()),
         status: status_view(post.status),
         scheduled_at: post.scheduled_at.map(Timestamp),
         created_at: Timestamp(post.created_at),
@@ -73,7 +73,7 @@ fn target_view(post: &Post, target: &Target, links: &Links) -> contract::PostPla
         connected_account_id: target.connection_id.get(),
         provider: target.provider.clone(),
         username: target.username.clone(),
-        content: post.text_of(target).as_str().to_owned(),
+        content: content(post.text_of(target).as_str()),
         media: target.media.as_deref().map(|it| media_views(it, links)),
         thread: target.thread.as_deref().map(|it| thread_view(it, links)),
         options: options_view(&target.options),
@@ -86,9 +86,14 @@ fn target_view(post: &Post, target: &Target, links: &Links) -> contract::PostPla
     }
 }
 
+/// Null where there are files alone.
+fn content(text: &str) -> Option<String> {
+    Some(text.to_owned()).filter(|it| !it.is_empty())
+}
+
 fn thread_view(thread: &[SegmentContent], links: &Links) -> Vec<contract::ThreadEntry> {
     let entry = |it: &SegmentContent| contract::ThreadEntry {
-        content: it.text.as_ref().map(|it| it.as_str().to_owned()),
+        content: content(it.text.as_str()),
         media: media_views(&it.media, links),
     };
     thread.iter().map(entry).collect()
@@ -98,7 +103,7 @@ fn segment_view(view: &SegmentView<'_>, links: &Links) -> contract::PostSegment 
     let SegmentView { segment, published, .. } = view;
     contract::PostSegment {
         kind: segment.kind.as_str().to_owned(),
-        content: segment.text.map(str::to_owned),
+        content: content(segment.text),
         media: media_views(segment.media, links),
         status: target_status_view(view.status),
         published_at: published.map(|it| Timestamp(it.at)),

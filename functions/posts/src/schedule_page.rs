@@ -63,7 +63,8 @@ struct TargetCard<'a> {
 }
 
 struct PostCard<'a> {
-    text: Option<&'a str>,
+    /// Empty for files alone.
+    text: &'a str,
     files: Vec<FileRow<'a>>,
 }
 
@@ -190,7 +191,7 @@ mod tests {
         post.targets[1].text = Some(text("A text of its own"));
         post.targets[1].media = Some(Vec::new());
         post.targets[1].options = [("first_comment".to_owned(), OptionValue::from("And <more>"))].into_iter().collect();
-        let reply = SegmentContent { text: Some(text("And a reply")), media: Vec::new() };
+        let reply = SegmentContent { text: text("And a reply"), media: Vec::new() };
         post.targets[1].thread = Some(vec![reply]);
         let links = BTreeMap::from([(post.media[0].media_id, "https://files.example/boat".to_owned())]);
         let accounts = accounts(&connections);

@@ -50,7 +50,8 @@ pub struct ConnectionDetails {
     /// `graphemes`, `characters` (code points), `utf16_units`, `weighted` (as X counts) or `emoji_bytes` (an emoji
     /// counts its bytes, any other code point 1); `url_length`, the length that every link counts; `short_links`, if
     /// links are shown and counted shortened; `short_mentions`, if `@user@host` counts as `@user`; `max_text_bytes`;
-    /// `max_content_warning`; `max_hashtags`, `max_mentions`, `max_links`; `text_not_shown`.
+    /// `max_content_warning`; `max_hashtags`, `max_mentions`, `max_links`; `text_not_shown`;
+    /// `text_required`, if files alone are not accepted.
     ///
     /// Files: `max_media` for images and videos together; `max_images`, GIFs included; `max_videos`; `min_images`,
     /// `min_videos`; `media_required`; `not_mixed`, if images and videos cannot be combined; `gif_alone`, if a GIF

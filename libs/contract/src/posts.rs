@@ -16,9 +16,9 @@ pub struct Post {
     /// Increases with each change by the user. In quotation marks, it is the `etag` of the post.
     #[schema(example = 1)]
     pub revision: u64,
-    /// The text for every account without a text of its own.
+    /// The text for every account without a text of its own; null for files alone.
     #[schema(example = "Hello from the harbour")]
-    pub content: String,
+    pub content: Option<String>,
     /// `draft`, `scheduled`, `publishing`, `published` or `failed`.
     #[schema(value_type = String, example = "scheduled")]
     pub status: PostStatus,
@@ -105,9 +105,9 @@ pub struct PostPlatform {
     /// The username of the account; null if its platform has none.
     #[schema(example = "harbour")]
     pub username: Option<String>,
-    /// The text that this account uses.
+    /// The text that this account uses; null for files alone.
     #[schema(example = "Hello from the harbour")]
-    pub content: String,
+    pub content: Option<String>,
     /// The files for this account, instead of those of the post; absent if it uses those of the post.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -334,9 +334,11 @@ pub struct PageMeta {
 pub struct NewPost {
     /// The text for every account without a text of its own. All texts of a post together (this one,
     /// and those of its `platforms`, options and alt texts) can have at most 300,000 bytes of UTF-8;
-    /// the error names the largest text of the request.
-    #[schema(max_length = 65_000, min_length = 1, pattern = r"\S")]
-    pub content: String,
+    /// the error names the largest text of the request. With files, it can be absent or blank where
+    /// every platform accepts files alone (rule `text_required`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 65_000)]
+    pub content: Option<String>,
     /// The accounts to publish to, each once.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(max_items = 30)]
@@ -366,7 +368,7 @@ pub struct NewPost {
 impl NewPost {
     /// A draft for no account.
     pub fn new(content: String) -> Self {
-        Self { content, ..Self::default() }
+        Self { content: Some(content), ..Self::default() }
     }
 }
 
@@ -377,9 +379,9 @@ pub struct NewPostPlatform {
     /// The id of a connection.
     #[schema(minimum = 1, maximum = 9_007_199_254_740_991_i64)]
     pub connected_account_id: u64,
-    /// A text for this account only.
+    /// A text for this account only; a blank one publishes the files alone.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(max_length = 65_000, min_length = 1, pattern = r"\S")]
+    #[schema(max_length = 65_000)]
     pub content: Option<String>,
     /// The files for this account, instead of those of the post. All lists of a request together can
     /// have at most 300 entries and name at most 60 different files.
@@ -403,7 +405,7 @@ pub struct NewPostPlatform {
 pub struct NewThreadEntry {
     /// The text. Required without media.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(max_length = 65_000, min_length = 1, pattern = r"\S")]
+    #[schema(max_length = 65_000)]
     pub content: Option<String>,
     /// The files of the reply.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -442,9 +444,10 @@ pub struct DescribedMedia {
 pub struct PostChanges {
     /// The text for every account without a text of its own. All texts of a post together (this one,
     /// and those of its `platforms`, options and alt texts) can have at most 300,000 bytes of UTF-8;
-    /// the error names the largest text of the request.
+    /// the error names the largest text of the request. A blank text or null removes the text of a
+    /// post with files.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(max_length = 65_000, min_length = 1, pattern = r"\S", nullable = false)]
+    #[schema(max_length = 65_000)]
     pub content: Option<String>,
     /// The accounts, as the complete list. An entry for an account that the post already has keeps
     /// its id.

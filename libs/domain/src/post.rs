@@ -258,7 +258,7 @@ impl Post {
 
     /// The text that a target publishes, or has published.
     pub fn text_of<'a>(&'a self, target: &'a Target) -> &'a PostText {
-        let kept = target.kept_content(0).and_then(|it| it.text.as_ref());
+        let kept = target.kept_content(0).map(|it| &it.text);
         kept.or(target.text.as_ref()).unwrap_or(&self.text)
     }
 

@@ -114,7 +114,7 @@ impl Rules {
     }
 
     /// Like [`Rules::breaches`], for a reply of a thread.
-    pub fn reply_breaches(&self, text: Option<&str>, media: &[Attachment], options: &Options) -> Vec<RuleViolation> {
+    pub fn reply_breaches(&self, text: &str, media: &[Attachment], options: &Options) -> Vec<RuleViolation> {
         let mut breaches = self.breaches(text, media, &options.of_replies());
         breaches.retain(|it| matches!(&*it.field, "content" | "media"));
         breaches

@@ -4,18 +4,15 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The text of a post: not blank, otherwise exactly as written.
+/// The text of a post, exactly as written; empty only where there are files.
 ///
 /// Platforms have their own limits in addition, see [`crate::rules`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PostText(String);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum InvalidText {
-    /// Only white space.
-    #[error("may not be blank: add some text, because an image or video alone is not accepted")]
-    Blank,
     /// More than [`PostText::MAX_CHARS`].
     #[error("may have at most 65,000 characters; this has {chars}")]
     TooLong {
@@ -28,9 +25,10 @@ impl PostText {
     /// In Unicode code points.
     pub const MAX_CHARS: usize = 65_000;
 
+    /// A blank text is the same as no text.
     pub fn parse(raw: &str) -> Result<Self, InvalidText> {
         if raw.trim().is_empty() {
-            return Err(InvalidText::Blank);
+            return Ok(Self::default());
         }
         let chars = raw.chars().count();
         if Self::MAX_CHARS < chars {
@@ -39,10 +37,8 @@ impl PostText {
         Ok(Self(raw.to_owned()))
     }
 
-    /// A placeholder for a missing text, so that the rest of a request can be validated. The caller
-    /// has already recorded the validation error.
-    pub fn missing() -> Self {
-        Self("(missing)".to_owned())
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     pub fn as_str(&self) -> &str {
@@ -135,10 +131,11 @@ mod tests {
     }
 
     #[test]
-    fn blank_text_is_refused() {
+    fn blank_text_is_empty() {
         for raw in ["", " ", "\n\t", "\u{3000}"] {
-            assert_eq!(PostText::parse(raw), Err(InvalidText::Blank), "{raw:?}");
+            assert!(PostText::parse(raw).unwrap().is_empty(), "{raw:?}");
         }
+        assert_eq!(PostText::parse(" a ").unwrap().as_str(), " a ");
     }
 
     #[test]

@@ -252,7 +252,7 @@ impl Publishing {
             credentials: &opened.credentials,
             segment: segment.kind,
             reply_to: reply_to(&delivery.published, segment_index, segment.kind),
-            text: segment.text.unwrap_or_default(),
+            text: segment.text,
             media: segment.media,
             options: &options,
             reference: &reference(delivery, segment_index),

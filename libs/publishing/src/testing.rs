@@ -273,7 +273,7 @@ impl PublishingHarness {
         };
         let reply = |(index, it): (usize, &&str)| NewSegment {
             field: format!("thread.{index}"),
-            text: Some(text(it)),
+            text: text(it),
             media: Vec::new(),
         };
         let request = NewPost {

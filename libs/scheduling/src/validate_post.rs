@@ -59,7 +59,8 @@ fn warnings(post: &Post, request: &NewPost, accounts: &Accounts) -> Vec<Warning>
             target.media.as_ref().unwrap_or(&request.media).iter().chain(thread.iter().flat_map(|it| &it.media));
         let title = account.rules.title.as_str();
         let rules: Vec<_> = account.rules.applicable(&post_target.options).map(|(rule, _)| rule).collect();
-        if rules.iter().any(|it| matches!(it, Rule::OfPost(PostRule::TextNotShown))) {
+        let has_text = !post.text_of(post_target).is_empty();
+        if has_text && rules.iter().any(|it| matches!(it, Rule::OfPost(PostRule::TextNotShown))) {
             let field = format!("platforms.{}.content", target.index);
             not_shown.push(Warning {
                 field,

@@ -21,6 +21,7 @@ pub(super) fn checks() -> Vec<Check> {
         [
             omitted_fields_stay,
             null_and_empty_lists_clear_fields,
+            text_or_files_can_be_removed_but_not_both,
             external_id_and_labels_of_a_scheduled_post_change,
             replaced_targets_keep_their_ids,
             draft_is_scheduled_and_unscheduled,
@@ -87,6 +88,23 @@ async fn null_and_empty_lists_clear_fields(deployment: &Deployment) -> Result {
     }
     let post = user.change(id, &json!({ "platforms": null, "scheduled_at": null })).await?;
     same((&post["status"], list(&post, "platforms")?.len()), (&json!("draft"), 0), "status and platforms")
+}
+
+async fn text_or_files_can_be_removed_but_not_both(deployment: &Deployment) -> Result {
+    let mut user = deployment.user().await?;
+    let connection = user.connect(0).await?;
+    for blank in [Value::Null, json!(""), json!(" ")] {
+        let body = json!({ "content": "a", "platforms": targets(&[&connection])?, "media": [user.picture().await?] });
+        let id = integer(&user.create(&body).await?, "id")?;
+        let path = format!("/posts/{id}");
+        let both = json!({ "content": blank, "media": [] });
+        user.api.patch(&path, &both).await?.invalid(&["content"])?;
+        let post = user.change(id, &json!({ "content": blank })).await?;
+        same((&post["content"], list(&post, "media")?.len()), (&Value::Null, 1), "content and media")?;
+        user.api.patch(&path, &json!({ "media": [] })).await?.invalid(&["content"])?;
+        user.change(id, &json!({ "content": "b", "media": [] })).await?;
+    }
+    Ok(())
 }
 
 async fn external_id_and_labels_of_a_scheduled_post_change(deployment: &Deployment) -> Result {
@@ -235,7 +253,7 @@ async fn published_post_is_one_of_all_errors(deployment: &Deployment) -> Result 
     let id = user.schedule(&fresh("public"), &[&connection], 0).await?;
     user.reaches(id, "published", 30).await?;
 
-    let change = json!({ "contnt": "x", "content": " ", "media": [1] });
+    let change = json!({ "contnt": "x", "content": 1, "media": [1] });
     let fields = ["status", "contnt", "content", "media.0"];
     user.api.patch(&format!("/posts/{id}"), &change).await?.invalid(&fields)?;
     Ok(())

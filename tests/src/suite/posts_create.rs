@@ -22,6 +22,7 @@ pub(super) fn checks() -> Vec<Check> {
             post_with_a_time_is_scheduled,
             times_accept_any_offset,
             every_field_is_validated,
+            files_alone_are_published,
             external_id_and_labels_are_kept_as_written,
             longest_content_is_accepted,
             all_errors_are_returned_together,
@@ -200,6 +201,37 @@ async fn every_field_is_validated(deployment: &Deployment) -> Result {
     Ok(())
 }
 
+/// Without a text anywhere, and with a text that one account does not have.
+async fn files_alone_are_published(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
+    let (first, second) = (user.connect(0).await?, user.connect(1).await?);
+    let on = targets(&[&first, &second])?;
+    for blank in [Value::Null, json!(""), json!(" \n")] {
+        let body = json!({ "content": blank, "media": [user.picture().await?], "platforms": on });
+        let draft = user.create(&body).await?;
+        same((&draft["content"], &draft["platforms"][0]["content"]), (&Value::Null, &Value::Null), "content")?;
+    }
+    let picture = user.picture().await?;
+    let mut platforms = on.clone();
+    platforms[0]["content"] = json!("");
+    let body = json!({
+        "content": fresh("not on the first account"),
+        "media": [picture],
+        "platforms": platforms,
+        "scheduled_at": moment::in_seconds(0),
+    });
+    let id = integer(&user.create(&body).await?, "id")?;
+
+    let post = user.reaches(id, "published", 30).await?;
+
+    let contents: Vec<_> = list(&post, "platforms")?.iter().map(|it| &it["segments"][0]["content"]).collect();
+    same(contents, vec![&Value::Null, &body["content"]], "content of the first segments")?;
+    platforms[0]["media"] = json!([]);
+    let without = json!({ "content": "a", "media": [picture], "platforms": platforms });
+    user.api.post("/posts", &without).await?.invalid(&["platforms.0.content"])?;
+    Ok(())
+}
+
 async fn external_id_and_labels_are_kept_as_written(deployment: &Deployment) -> Result {
     let user = deployment.user().await?;
     let mut labels = vec!["é".repeat(50), " Spring ".to_owned(), "spring".to_owned()];
@@ -231,7 +263,7 @@ async fn all_errors_are_returned_together(deployment: &Deployment) -> Result {
     let body = json!({
         "content": " ",
         "scheduled_at": "soon",
-        "platforms": [{ "connected_account_id": "x", "content": "" }, {}],
+        "platforms": [{ "connected_account_id": "x", "content": 1 }, {}],
         "media": [1],
         "external_id": "",
         "labels": ["a", "a"],

@@ -90,7 +90,7 @@ fn post_rule_value(rule: &PostRule) -> Value {
         | PostRule::RefusedOptions { options }
         | PostRule::VideoOptions { options }
         | PostRule::DocumentOptions { options } => json!(options),
-        PostRule::TextNotShown => json!(YES),
+        PostRule::TextNotShown | PostRule::TextRequired => json!(YES),
     }
 }
 
@@ -128,7 +128,8 @@ fn post_rule_unit(rule: &PostRule) -> Option<&'static str> {
         | PostRule::RefusedOptions { .. }
         | PostRule::VideoOptions { .. }
         | PostRule::DocumentOptions { .. }
-        | PostRule::TextNotShown => None,
+        | PostRule::TextNotShown
+        | PostRule::TextRequired => None,
     }
 }
 

@@ -93,6 +93,9 @@ pub(super) fn post_summary(post: Option<&Post>, record: &Record) -> (String, Str
 }
 
 fn shorten(text: &str) -> String {
+    if text.is_empty() {
+        return "(files alone)".to_owned();
+    }
     let mut shortened_text: String = text.chars().take(WORDS).collect();
     if shortened_text.len() < text.len() {
         shortened_text.push('…');

@@ -34,6 +34,7 @@ impl Post {
             Some(at) => post.schedule(at, accounts, &new.targets, |_| true, &mut errors),
             None => post,
         };
+        post.check_content(Some(&new.media), &new.targets, &mut errors);
         post.check_size(|| largest_text(Some(&post.text), &new.media, &new.thread, &new.targets), &mut errors);
         errors.or(post)
     }
@@ -91,6 +92,7 @@ impl Post {
             }
             (None, _) => post,
         };
+        post.check_content(media, named, &mut errors);
         let largest = || {
             let text = has_text.then_some(&post.text);
             largest_text(text, media.unwrap_or_default(), thread.unwrap_or_default(), named)
@@ -116,10 +118,7 @@ impl Post {
         }
         let breaches: Vec<_> = self.targets.iter().map(|it| self.breaches(it, accounts)).collect();
         for (index, (target, breaches)) in self.targets.iter_mut().zip(breaches).enumerate() {
-            // The index of a target can differ from its index in the request, because entries that
-            // cannot be used were left out. Messages need the latter.
-            let named = named.iter().find(|it| it.connection_id == target.connection_id);
-            let index = named.map_or(index, |it| it.index);
+            let index = requested_index(target, index, named);
             let account = accounts.get(&target.connection_id);
             target.marked = account.is_some();
             if target.status == TargetStatus::Published {
@@ -199,7 +198,7 @@ impl Post {
             };
             let segments = self.segments(target);
             let (post, replies) = (segments[0], segments.iter().filter(|it| it.kind == SegmentKind::Reply));
-            if named.text.as_ref().is_some_and(|it| Some(it.as_str()) != post.text) {
+            if named.text.as_ref().is_some_and(|it| it.as_str() != post.text) {
                 refuse("content");
             }
             if named.media.as_ref().is_some_and(|it| !are_same_files(it, post.media)) {
@@ -210,7 +209,7 @@ impl Post {
                 let public = replies.clone().take(target.public.len() - 1);
                 let is_kept = |(index, public): (usize, &Segment<'_>)| {
                     thread.get(index).is_some_and(|it| {
-                        it.text.as_ref().map(PostText::as_str) == public.text && are_same_files(&it.media, public.media)
+                        it.text.as_str() == public.text && are_same_files(&it.media, public.media)
                     })
                 };
                 if !public.enumerate().all(is_kept) || is_whole && thread.len() != replies.count() {
@@ -220,6 +219,32 @@ impl Post {
             if !named.options.said.is_empty() && named.options.said != target.options {
                 refuse("options");
             }
+        }
+    }
+
+    /// Checks that the post and each target have a text or files. The files are those that the request
+    /// names, because a file that cannot be used has its own error.
+    fn check_content(&self, media: Option<&[MediaReference]>, named: &[NewTarget], errors: &mut ValidationErrors) {
+        let has_files = media.map_or(!self.media.is_empty(), |it| !it.is_empty());
+        let mut blank = Vec::new();
+        if self.text.is_empty() && !has_files {
+            blank.push("content".to_owned());
+        }
+        for (index, target) in self.targets.iter().enumerate().filter(|(_, it)| !it.is_public()) {
+            let named_target = named.iter().find(|it| it.connection_id == target.connection_id);
+            let has_own_files = match named_target {
+                Some(named) => named.media.as_ref().map(|it| !it.is_empty()),
+                None => target.media.as_ref().map(|it| !it.is_empty()),
+            };
+            let has_own = target.text.is_some() || has_own_files.is_some();
+            if has_own && self.text_of(target).is_empty() && !has_own_files.unwrap_or(has_files) {
+                blank.push(format!("platforms.{}.content", requested_index(target, index, named)));
+            }
+        }
+        // A text that could not be read has its own error.
+        blank.retain(|field| errors.iter().all(|(it, _)| it != field));
+        for field in blank {
+            errors.add(field, "is required without media; add a text or a file");
         }
     }
 
@@ -273,6 +298,12 @@ impl Post {
     fn is_all_public(&self) -> bool {
         !self.targets.is_empty() && self.targets.iter().all(|it| it.status == TargetStatus::Published)
     }
+}
+
+/// The index of a target in the request, for messages. It can differ from its index in the post,
+/// because entries that cannot be used were left out.
+fn requested_index(target: &Target, index: usize, named: &[NewTarget]) -> usize {
+    named.iter().find(|it| it.connection_id == target.connection_id).map_or(index, |it| it.index)
 }
 
 fn are_same_files(named: &[MediaReference], files: &[Attachment]) -> bool {

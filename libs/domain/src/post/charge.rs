@@ -19,7 +19,7 @@ impl Post {
             let budget = budgets.get(&target.provider)?;
             let kept = target.final_charges();
             let new = self.segments(target).into_iter().skip(kept.len());
-            let charge = |it: Segment<'_>| Charge { month, cost: price.for_text(it.text.unwrap_or_default()), budget };
+            let charge = |it: Segment<'_>| Charge { month, cost: price.for_text(it.text), budget };
             Some(kept.into_iter().chain(new.map(charge)).collect())
         };
         let charges: Vec<_> = match self.status {

@@ -32,8 +32,7 @@ impl MediaReference {
 pub struct NewSegment {
     /// The path of the entry, for messages.
     pub field: String,
-    /// `None` only where there are files.
-    pub text: Option<PostText>,
+    pub text: PostText,
     pub media: Vec<MediaReference>,
 }
 
@@ -50,7 +49,7 @@ pub struct NewTarget {
     /// The index in the request, for messages.
     pub index: usize,
     pub connection_id: ConnectionId,
-    /// The text for this target only.
+    /// The text for this target only; empty where it publishes its files alone.
     pub text: Option<PostText>,
     /// Files for this target only, instead of the post's.
     pub media: Option<Vec<MediaReference>>,
@@ -108,8 +107,8 @@ pub(super) fn largest_text(
 }
 
 fn thread_texts(entry: &NewSegment) -> impl Iterator<Item = (usize, String)> {
-    let text = entry.text.as_ref().map(|it| (it.as_str().len(), format!("{}.content", entry.field)));
-    text.into_iter().chain(alt_texts(&entry.media))
+    let text = (entry.text.as_str().len(), format!("{}.content", entry.field));
+    [text].into_iter().chain(alt_texts(&entry.media))
 }
 
 fn alt_texts(media: &[MediaReference]) -> impl Iterator<Item = (usize, String)> {

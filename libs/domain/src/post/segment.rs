@@ -36,9 +36,8 @@ impl SegmentKind {
 /// changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SegmentContent {
-    /// `None` only where there are files.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub text: Option<PostText>,
+    #[serde(default, skip_serializing_if = "PostText::is_empty")]
+    pub text: PostText,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub media: Vec<Attachment>,
 }
@@ -57,8 +56,8 @@ pub struct PublicSegment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment<'a> {
     pub kind: SegmentKind,
-    /// `None` only where there are files.
-    pub text: Option<&'a str>,
+    /// Empty only where there are files.
+    pub text: &'a str,
     pub media: &'a [Attachment],
 }
 
@@ -75,19 +74,19 @@ pub struct SegmentView<'a> {
 
 impl SegmentContent {
     fn segment(&self, kind: SegmentKind) -> Segment<'_> {
-        Segment { kind, text: self.text.as_ref().map(PostText::as_str), media: &self.media }
+        Segment { kind, text: self.text.as_str(), media: &self.media }
     }
 
     /// The bytes of its texts.
     pub(super) fn bytes(&self) -> usize {
         let alt_texts = self.media.iter().filter_map(|it| it.alt_text.as_ref()).map(AltText::as_str);
-        self.text.as_ref().map(PostText::as_str).into_iter().chain(alt_texts).map(str::len).sum()
+        [self.text.as_str()].into_iter().chain(alt_texts).map(str::len).sum()
     }
 }
 
 impl From<Segment<'_>> for SegmentContent {
     fn from(segment: Segment<'_>) -> Self {
-        let text = segment.text.and_then(|it| PostText::parse(it).ok());
+        let text = PostText::parse(segment.text).unwrap_or_default();
         Self { text, media: segment.media.to_vec() }
     }
 }
@@ -100,7 +99,7 @@ impl Post {
 
     /// The segments of a target. Those that are public come first, with what was published.
     pub fn segments<'a>(&'a self, target: &'a Target) -> Vec<Segment<'a>> {
-        let text = Some(self.text_of(target).as_str());
+        let text = self.text_of(target).as_str();
         let post = Segment { kind: SegmentKind::Post, text, media: self.media_of(target) };
         let replies = self.thread_of(target).iter().map(|it| it.segment(SegmentKind::Reply));
         let mut segments: Vec<_> = std::iter::once(post).chain(replies).collect();
@@ -112,7 +111,7 @@ impl Post {
             }
         }
         let comment = target.options.text(FIRST_COMMENT);
-        segments.extend(comment.map(|it| Segment { kind: SegmentKind::Comment, text: Some(it), media: &[] }));
+        segments.extend(comment.map(|it| Segment { kind: SegmentKind::Comment, text: it, media: &[] }));
         segments
     }
 

@@ -24,7 +24,7 @@ pub struct Target {
     pub provider: String,
     /// The account's username, copied for the same purpose.
     pub username: Option<String>,
-    /// The text for this target only.
+    /// The text for this target only; empty where it publishes its files alone.
     pub text: Option<PostText>,
     /// The files for this target only.
     #[serde(default, skip_serializing_if = "Option::is_none")]

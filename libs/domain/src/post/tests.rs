@@ -4,6 +4,7 @@ use crate::delivery::Published;
 use crate::media::{AltText, MediaPath};
 use crate::options::OptionValue;
 use crate::rules::{Rule, Rules};
+use crate::text::PostText;
 use crate::testing::{a_connection, a_new_post, a_post, a_user, accounts, an_attachment, ids, noon, text};
 
 fn fields(errors: &ValidationErrors) -> Vec<&str> {
@@ -249,6 +250,55 @@ fn target_may_have_other_files_than_its_post() {
     let attached: Vec<_> = post.targets.iter().map(|it| post.media_of(it)).collect();
     assert_eq!(attached, [std::slice::from_ref(&one), std::slice::from_ref(&other), &[]]);
     assert_eq!(post.files().collect::<Vec<_>>(), [&one, &other]);
+}
+
+#[test]
+fn post_and_targets_need_a_text_or_files() {
+    let (user, (named, file)) = (a_user(), a_file());
+    let connections = [a_connection(&user), a_connection(&user)];
+    let accounts = accounts(&connections);
+    let create = |post: PostText, target: Option<PostText>, media: Vec<MediaReference>, own: Option<Vec<_>>| {
+        let mut new = NewPost { text: post, media, ..a_new_post(None, &connections) };
+        (new.targets[1].text, new.targets[1].media) = (target, own);
+        Post::create(new, std::slice::from_ref(&file), &user, &accounts, &ids(), noon())
+    };
+    let (none, files) = (PostText::default, || vec![named.clone()]);
+
+    for accepted in [
+        create(none(), None, files(), None),
+        create(text("a"), Some(none()), files(), None),
+        create(text("a"), Some(none()), vec![], Some(files())),
+        create(none(), Some(text("a")), files(), Some(vec![])),
+    ] {
+        accepted.unwrap();
+    }
+    for (refused, expected) in [
+        (create(none(), None, vec![], None), vec!["content"]),
+        (create(none(), Some(text("a")), vec![], None), vec!["content"]),
+        (create(none(), None, files(), Some(vec![])), vec!["platforms.1.content"]),
+        (create(text("a"), Some(none()), vec![], None), vec!["platforms.1.content"]),
+        (create(none(), Some(none()), vec![], None), vec!["content", "platforms.1.content"]),
+    ] {
+        assert_eq!(fields(&refused.unwrap_err()), expected);
+    }
+}
+
+#[test]
+fn change_keeps_a_text_or_files() {
+    let (user, (named, file)) = (a_user(), a_file());
+    let connections = [a_connection(&user)];
+    let accounts = accounts(&connections);
+    let new = NewPost { media: vec![named], ..a_new_post(None, &connections) };
+    let post = Post::create(new, &[file], &user, &accounts, &ids(), noon()).unwrap();
+    let change = |post: &Post, changes| post.change(changes, vec![], &accounts, &ids(), noon());
+    let (no_text, no_media) = (Some(PostText::default()), Some(Vec::new()));
+
+    let both = Changes { text: no_text.clone(), media: no_media.clone(), ..Changes::default() };
+    assert_eq!(fields(&change(&post, both).unwrap_err()), ["content"]);
+    let files_alone = change(&post, Changes { text: no_text, ..Changes::default() }).unwrap();
+    assert!(files_alone.text.is_empty());
+    let none = Changes { media: no_media, ..Changes::default() };
+    assert_eq!(fields(&change(&files_alone, none).unwrap_err()), ["content"]);
 }
 
 #[test]

@@ -80,8 +80,10 @@ pub enum PostRule {
         /// Names of options.
         options: Vec<String>,
     },
-    /// The text is not shown. Every post has one, so this rule is never violated.
+    /// The text is not shown. This rule is never violated.
     TextNotShown,
+    /// Files alone are not accepted.
+    TextRequired,
 }
 
 impl PostRule {
@@ -103,6 +105,7 @@ impl PostRule {
             Self::VideoOptions { .. } => "video_options",
             Self::DocumentOptions { .. } => "document_options",
             Self::TextNotShown => "text_not_shown",
+            Self::TextRequired => "text_required",
         }
     }
 
@@ -190,6 +193,9 @@ impl PostRule {
                 Some(format!("accepts the option {name} only with a document; leave the option out"))
             }
             Self::TextNotShown => None,
+            // Without files, every post has a text.
+            Self::TextRequired => (text.is_empty() && !media.is_empty())
+                .then(|| "does not accept files alone; add a text".to_owned()),
         }
     }
 }
@@ -286,6 +292,13 @@ mod tests {
         let rule = PostRule::MinText { min: 3, counting: Counting::code_points() };
         assert_eq!(fault(&rule, "abc", &[]), None);
         assert_eq!(fault(&rule, "ab", &[]).unwrap(), "needs at least 3 characters; this has 2");
+    }
+
+    #[test]
+    fn files_may_need_a_text() {
+        let rule = PostRule::TextRequired;
+        assert_eq!(fault(&rule, "a", &[video()]), None);
+        assert_eq!(fault(&rule, "", &[video()]).unwrap(), "does not accept files alone; add a text");
     }
 
     #[test]

@@ -43,6 +43,7 @@ fn every_rule() -> Rules {
         Rule::OfPost(PostRule::MaxLinks { max: 3, option: Some("link".to_owned()) }),
         Rule::OfPost(PostRule::VideoOptions { options: vec!["cover_ms".to_owned()] }),
         Rule::OfPost(PostRule::TextNotShown),
+        Rule::OfPost(PostRule::TextRequired),
     ]);
     rules
 }

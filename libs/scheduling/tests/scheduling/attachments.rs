@@ -13,7 +13,6 @@ use domain::media::{DocumentFacts, DocumentRequest, Facts, MimeType, PictureRequ
 use domain::post::{MediaReference, NewPost};
 use domain::random::Random;
 use domain::testing::{noon, text};
-use domain::text::PostText;
 use domain::validation_errors::ValidationErrors;
 use publishing::testing::PublishingHarness;
 use scheduling::{Created, NotCreated, SchedulingError};
@@ -37,7 +36,7 @@ fn a_request(content: Option<&str>, medium: &Medium) -> NewPost {
         errors.add("content", "is required");
     }
     let media = vec![MediaReference { field: "media.0".to_owned(), path: medium.path(), alt_text: None }];
-    NewPost { media, faults: errors, ..NewPost::new(content.map_or_else(PostText::missing, text)) }
+    NewPost { media, faults: errors, ..NewPost::new(content.map(text).unwrap_or_default()) }
 }
 
 async fn is_kept(harness: &PublishingHarness, medium: &Medium) -> bool {

@@ -30,7 +30,7 @@ pub(super) fn posts_are_not_early(history: &History<'_>) -> Vec<Broken> {
             broken.push(Broken::new(Kind::Other, reference.post, what));
         }
         let segments = version.post.target(reference.target).map(|it| version.post.segments(it)).unwrap_or_default();
-        let text = segments.get(reference.segment).and_then(|it| it.text);
+        let text = segments.get(reference.segment).map(|it| it.text);
         if text != Some(public.text.as_str()) {
             let what =
                 format!("r{} of post {} says {:?}, not {text:?}", reference.revision, reference.post, public.text);

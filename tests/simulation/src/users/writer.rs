@@ -82,7 +82,7 @@ impl Writer {
         let count = if world.happens(THREADS) { world.dice().u32(1..4) } else { 0 };
         let replies = (0..count).map(|index| NewSegment {
             field: format!("thread.{index}"),
-            text: Some(domain::testing::text(&format!("post {} version {} reply {index}", self.label, self.texts))),
+            text: domain::testing::text(&format!("post {} version {} reply {index}", self.label, self.texts)),
             media: Vec::new(),
         });
         replies.collect()

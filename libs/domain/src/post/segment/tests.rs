@@ -14,7 +14,7 @@ fn an_account() -> Connection {
 fn entries(texts: &[&str]) -> Vec<NewSegment> {
     let entry = |(index, it): (usize, &&str)| NewSegment {
         field: format!("thread.{index}"),
-        text: Some(text(it)),
+        text: text(it),
         media: Vec::new(),
     };
     texts.iter().enumerate().map(entry).collect()
@@ -31,7 +31,7 @@ fn change(post: &Post, account: &Connection, changes: Changes) -> Result<Post, V
 }
 
 fn texts(post: &Post) -> Vec<&str> {
-    post.segments(&post.targets[0]).into_iter().filter_map(|it| it.text).collect()
+    post.segments(&post.targets[0]).into_iter().map(|it| it.text).collect()
 }
 
 /// The delivery of a post after its first segments became public and the next one was refused.

@@ -245,7 +245,7 @@ fn has_threads(account: &Account) -> bool {
 fn picture(account: &Account, number: u8) -> Vec<Sample> {
     let file = sample(MimeType::Png, number);
     let is_accepted =
-        account.rules.reply_breaches(Some("x"), std::slice::from_ref(&file.attachment), Options::NONE).is_empty();
+        account.rules.reply_breaches("x", std::slice::from_ref(&file.attachment), Options::NONE).is_empty();
     is_accepted.then_some(file).into_iter().collect()
 }
 
