@@ -38,7 +38,7 @@ macro_rules! conformance {
                 a_post_behind_an_error_page_is_not_sent_twice, a_response_without_an_id_leaves_the_outcome_unknown,
                 response_of_an_intermediary_delays_a_file, an_error_page_at_a_look_up_proves_nothing,
                 an_error_page_does_not_end_a_grant;
-            publishing: text_is_published_once, every_supported_file_type_is_published,
+            publishing: text_is_published_once, files_alone_are_published_once, every_supported_file_type_is_published,
                 maximum_number_of_files_is_published_in_order, files_have_their_alt_texts,
                 rules_match_the_platform,
                 text_in_all_scripts_arrives_unchanged, links_cover_their_urls_in_the_text,

@@ -191,6 +191,12 @@ struct Pin {
     title: Option<String>,
     description: Option<String>,
     link: Option<String>,
+    media: Option<PinMedia>,
+}
+
+#[derive(Deserialize)]
+struct PinMedia {
+    media_type: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -345,14 +351,15 @@ impl PublishAdapter for Pinterest {
     ) -> Result<Published, CallError> {
         let mut pin = json!({
             "board_id": board(request)?,
-            "description": request.text,
             "media_source": media_source(request, prepared)?,
         });
         // A pin has one alternative text, whatever its media source: that of its video or first
         // picture. Pinterest shows a video's text only for business accounts (help.pinterest.com,
         // "Add alternative text").
         let alt_text = prepared.files.first().and_then(|it| it.attachment.alt_text.as_ref()).map(AltText::as_str);
-        for (name, value) in [("title", title(request)), ("link", request.options.text(LINK).map(str::to_owned))] {
+        let text = Some(request.text).filter(|it| !it.is_empty());
+        let link = request.options.text(LINK);
+        for (name, value) in [("title", title(request).as_deref()), ("description", text), ("link", link)] {
             if let Some(value) = value {
                 pin[name] = value.into();
             }
@@ -385,7 +392,7 @@ impl PublishAdapter for Pinterest {
         let listed = |pin: Pin| ListedPost {
             at: pin.created_at.as_deref().and_then(parse_time),
             url: Some(pin_url(&pin.id)),
-            content: json!([pin.title, pin.description, pin.link]),
+            content: json!([pin.title, pin.description, pin.link, pin.media.and_then(|it| it.media_type)]),
             id: pin.id,
         };
         // The order is not documented, so the age of a post never ends the search.
@@ -400,6 +407,11 @@ impl PublishAdapter for Pinterest {
         let title = title(request).unwrap_or_default();
         let (is_same_title, is_same_text) = (is_same(listed_text(0), &title), is_same(listed_text(1), request.text));
         let is_same_link = listed_text(2) == request.options.text(LINK).unwrap_or_default();
+        // Without texts, the kind of its files is all that distinguishes a pin.
+        let is_other_kind = listed.content[3].as_str().is_some_and(|it| it != media_type(request.media));
+        if title.is_empty() && request.text.is_empty() && is_other_kind {
+            return PostMatch::Different;
+        }
         let has_same_title = is_same_title && !title.is_empty();
         let has_same_text = is_same_text && !request.text.trim().is_empty();
         match (is_same_title && is_same_text, is_same_link) {
@@ -422,6 +434,15 @@ fn title(request: &PublishRequest<'_>) -> Option<String> {
     let first_line = || request.text.lines().map(str::trim).find(|it| !it.is_empty());
     let title = request.options.text(PIN_TITLE).or_else(first_line)?;
     Some(title.chars().take(MAX_TITLE).collect::<String>().trim_end().to_owned())
+}
+
+/// The kind of a pin's files, as Pinterest lists it.
+fn media_type(files: &[Attachment]) -> &'static str {
+    match files {
+        [only] if only.mime_type.file_type() == FileType::Video => "video",
+        [_] => "image",
+        _ => "multiple_images",
+    }
 }
 
 fn media_source(request: &PublishRequest<'_>, prepared: &Prepared<'_, Uploaded>) -> Result<Value, CallError> {

@@ -42,11 +42,16 @@ impl Pin {
     /// `created_at` has no time zone. Empty texts are null.
     fn json(&self) -> Value {
         let text = |it: &str| if it.is_empty() { Value::Null } else { it.into() };
+        let media_type = match self.files.as_slice() {
+            [(mime_type, _)] if mime_type.file_type() == FileType::Video => "video",
+            [_] => "image",
+            _ => "multiple_images",
+        };
         json!({
             "id": self.id, "created_at": self.at.format("%Y-%m-%dT%H:%M:%S").to_string(), "board_id": BOARD,
             "title": text(&self.title), "description": text(&self.description), "link": text(&self.link),
             "alt_text": self.alt_text, "creative_type": "REGULAR", "is_owner": true, "is_standard": false,
-            "board_owner": { "username": USERNAME }, "media": { "media_type": "image" },
+            "board_owner": { "username": USERNAME }, "media": { "media_type": media_type },
         })
     }
 }

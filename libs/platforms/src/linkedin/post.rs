@@ -9,6 +9,7 @@ use crate::publish_request::PublishRequest;
 
 /// The body of a post, with its uploaded files. It is equal in every attempt.
 pub(super) fn body(request: &PublishRequest<'_>, prepared: &Prepared<'_, String>) -> Result<Value, CallError> {
+    // LinkedIn requires the commentary, and accepts an empty one with files.
     let mut post = json!({
         "author": request.profile.account_id,
         "commentary": little_text::written(request.text),

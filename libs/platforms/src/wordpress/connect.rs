@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use domain::connection::AccountInfo;
 use domain::delivery::AttemptError;
 use domain::media::MimeType;
-use domain::rules::{Counting, Rule, Rules};
+use domain::rules::{Counting, PostRule, Rule, Rules};
 use domain::token;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
@@ -134,6 +134,9 @@ pub(super) fn rules() -> Rules {
             Rule::max_image_bytes(MAX_FILE_BYTES),
             Rule::max_video_bytes(MAX_FILE_BYTES),
             Rule::max_alt_text(10_000, Counting::code_points()),
+            // "Content, title, and excerpt are empty": the draft is created before its files, and a
+            // post without a title has no link in the lists of most themes.
+            Rule::OfPost(PostRule::TextRequired),
         ],
     )
 }

@@ -1,14 +1,15 @@
 //! What is published, and how it arrives.
 
+use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use domain::media::{AltText, FileType, MimeType};
-use domain::rules::Rule;
+use domain::rules::{PostRule, Rule};
 use domain::text::PostText;
 use url::Url;
 
 use crate::account::Account;
 use crate::conformance::adapter_harness::AdapterHarness;
-use crate::conformance::fake_platform::{FakePlatform, PublicPost};
+use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
 use crate::conformance::samples::{Sample, sample};
 use crate::platform::Step;
 
@@ -33,6 +34,42 @@ pub async fn text_is_published_once<N: FakePlatform>() {
         reply_to: None,
     };
     assert_eq!(harness.fake.public_posts(), [public]);
+}
+
+/// Two posts of a file without a text, ten seconds apart. The call for the second is cut off before or
+/// after it was carried out. Where the platform does not accept files alone, the rules say so.
+pub async fn files_alone_are_published_once<N: FakePlatform>() {
+    for fault in [InjectedFault::CutBefore, InjectedFault::LoseResponse] {
+        let harness = AdapterHarness::<N>::new().await;
+        let account = harness.connect().await;
+        let files = [1, 2].map(|number| sample(MimeType::Png, number));
+        let breaches =
+            account.rules.breaches("", std::slice::from_ref(&files[0].attachment), &harness.fake.options());
+        let breaches: Vec<_> = breaches.into_iter().map(|it| it.rule).collect();
+        if account.rules.rules.contains(&Rule::OfPost(PostRule::TextRequired)) {
+            assert_eq!(breaches, ["text_required"]);
+            return;
+        }
+        assert!(breaches.is_empty(), "{breaches:?}");
+        let mut posts = files.map(|it| harness.post(&account, "", vec![it]));
+        posts[1].publish_at += TimeDelta::seconds(10);
+        for post in &mut posts {
+            harness.prepare_all(post, &mut Vec::new()).await.unwrap();
+        }
+        let mut published = Vec::new();
+        for (number, post) in (1..).zip(&mut posts) {
+            if number == 2 && harness.fake.can_look_up() {
+                harness.fake.inject_fault(Call::Publish, fault, 1);
+            }
+            published.push(harness.deliver(post).await.unwrap().published.platform_post_id);
+        }
+
+        let public = harness.fake.public_posts();
+        let ids: Vec<_> = public.iter().map(|it| it.id.as_str()).collect();
+        assert_eq!(ids, published, "{fault:?}");
+        let is_file_alone = |it: &PublicPost| it.text == harness.fake.displayed_text("") && it.media.len() == 1;
+        assert!(public.iter().all(is_file_alone), "{public:?}");
+    }
 }
 
 /// Each type in a post of its own. A file arrives unchanged, or as a fitted picture where the
