@@ -74,7 +74,7 @@ fn rows(posts: &[Post]) -> (Vec<&'static str>, Vec<Vec<String>>) {
         let accounts: Vec<_> = it.platforms.iter().map(entry_name).collect();
         let mut row = vec![it.id.to_string(), it.status.as_str().to_owned(), at, beginning(&accounts.join(", "), 30)];
         row.extend(has_thread.then(|| beginning(&thread_state(it), 30)));
-        row.push(beginning(&it.content, 40));
+        row.push(beginning(it.content.as_deref().unwrap_or_default(), 40));
         row
     };
     let names = ["ID", "STATUS", "AT", "TO"].into_iter().chain(has_thread.then_some("THREAD")).chain(["TEXT"]);
@@ -133,7 +133,7 @@ fn describe(post: &Post) -> String {
     if !post.labels.is_empty() {
         lines.push(format!("Labels: {}", plain(&post.labels.join(", "))));
     }
-    lines.push(format!("\n{}\n", plain_lines(&post.content)));
+    lines.push(post.content.as_deref().map(|it| format!("\n{}\n", plain_lines(it))).unwrap_or_default());
     lines.extend(post.media.iter().map(describe_file));
     for (number, reply) in (1..).zip(&post.thread) {
         // One blank line before it: a text ends with one, a file does not.

@@ -72,8 +72,9 @@ pub(crate) async fn get_post(client: &Client, arguments: input::GetPost) -> Resu
 }
 
 fn summary(post: &Post) -> Value {
-    let beginning: String = post.content.chars().take(BEGINNING).collect();
-    let is_cut = beginning.len() < post.content.len();
+    let content = post.content.as_deref();
+    let beginning: Option<String> = content.map(|it| it.chars().take(BEGINNING).collect());
+    let is_cut = beginning.as_ref().map(String::len) < content.map(str::len);
     let account = |it: &PostPlatform| {
         json!({
             "connected_account_id": it.connected_account_id,

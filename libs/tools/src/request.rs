@@ -18,7 +18,7 @@ use crate::result::ToolError;
 /// its schema, and the text.
 const TEXTS: &[(&str, &str, &str)] = &[
     ("NewPost", "", "The text, accounts, time and files of a post."),
-    ("NewPost", "/properties/content", "The text of the post."),
+    ("NewPost", "/properties/content", "The text of the post. Required without files."),
     ("NewPost", "/properties/media", "The files, each once."),
     (
         "NewPost",
@@ -27,7 +27,7 @@ const TEXTS: &[(&str, &str, &str)] = &[
     ),
     ("NewPostPlatform", "", "An account to publish to."),
     ("NewPostPlatform", "/properties/connected_account_id", "The id of the account, from `list_connections`."),
-    ("NewPostPlatform", "/properties/content", "A different text for this account."),
+    ("NewPostPlatform", "/properties/content", "A different text for this account; \"\" publishes the files alone."),
     ("NewPostPlatform", "/properties/media", "Different files for this account."),
     ("NewPostPlatform", "/properties/options", "Options of the platform; `list_platforms` lists them."),
     ("NewPostMedia", "", "A file of the post: with an alt text, or its path alone."),
@@ -35,7 +35,7 @@ const TEXTS: &[(&str, &str, &str)] = &[
     ("DescribedMedia", "/properties/path", "The path that `upload_media_from_url` returned."),
     ("DescribedMedia", "/properties/alt_text", "Alt text: what the image or video shows."),
     ("PostTime", "/anyOf/1", "Publish now."),
-    ("PostChanges", "/properties/content", "A new text. Default: the text stays unchanged."),
+    ("PostChanges", "/properties/content", "A new text; \"\" removes it from a post with files. Default: the text stays unchanged."),
     ("PostChanges", "/properties/platforms", "All accounts to publish to; replaces the current ones."),
     (
         "PostChanges",

@@ -116,7 +116,7 @@ fn every_tool_has_a_strict_schema_and_hints() {
     assert_eq!(hints("create_post").destructive_hint, Some(false));
     assert_eq!(hints("cancel_post").destructive_hint, Some(true));
     let create = &definitions.iter().find(|it| it.name == "create_post").unwrap().input_schema;
-    assert_eq!(create["required"], json!(["idempotency_key", "content"]));
+    assert_eq!(create["required"], json!(["idempotency_key"]));
     assert_eq!(create["properties"]["content"]["maxLength"], 65_000);
     assert_eq!(create["$defs"]["NewPostPlatform"]["required"], json!(["connected_account_id"]));
     let upload = &definitions.iter().find(|it| it.name == "upload_media_from_url").unwrap().input_schema;

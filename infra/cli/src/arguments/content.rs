@@ -24,7 +24,8 @@ the post only if it does not exist yet.";
 
 #[derive(Args)]
 pub(crate) struct Post {
-    /// Text of the post; read from standard input if absent or `-`.
+    /// Text of the post; read from standard input if absent or `-`. With --media, '' publishes the
+    /// files alone.
     pub(crate) text: Option<String>,
     /// Account to publish to; repeatable. Required unless you save a draft.
     #[arg(long, value_name = "ACCOUNT")]
@@ -135,7 +136,7 @@ pub(crate) struct ListArguments {
 pub(crate) struct Edit {
     /// Id of the post.
     pub(crate) id: u64,
-    /// New text; read from standard input if `-`.
+    /// New text; read from standard input if `-`; '' removes the text of a post with files.
     #[arg(long)]
     pub(crate) text: Option<String>,
     /// New time to publish: schedules a draft, retries a failed post.

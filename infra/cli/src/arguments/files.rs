@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 pub(crate) const IMPORT_HELP: &str = "\
 A CSV file names its columns in the first line; a JSONL file has an object on each line:
 
-  content      text of the post
+  content      text of the post; can be empty in a line with media
   to           accounts as for `social post`; several by | (JSONL: a list)
   at           when to publish: with a zone, or in --zone. A line without it is a draft
   media        files in the folder of the import file, or URLs; several by | (JSONL: a list)

@@ -28,12 +28,15 @@ impl Plan {
     /// Reads a line; its files are in `folder`.
     pub(crate) fn from_line(line: &Line, zone: &Zone, folder: &Path) -> Result<Self, Broken> {
         let broken = |field: &str, why: &dyn std::fmt::Display| Broken::new(line.number, field, &why);
-        let content = text(line, "content")?.ok_or_else(|| broken("content", &"is required"))?;
+        let content = text(line, "content")?.unwrap_or_default();
         let at = text(line, "at")?.map(|it| when::parse_fixed(&it, zone)).transpose();
         let at = at.map_err(|it| broken("at", &it))?.map(PostTime::from);
         let media = list(line, "media")?;
         let files = media.iter().map(|it| Medium::inspect(it, folder)).collect::<Result<_, _>>();
         let files: Vec<_> = files.map_err(|it| broken("media", &it))?;
+        if content.trim().is_empty() && files.is_empty() {
+            return Err(broken("content", &"is required in a line without media"));
+        }
         let alt = list(line, "alt")?;
         if files.len() < alt.len() {
             return Err(broken("alt", &"has more entries than media"));
