@@ -121,7 +121,7 @@ fn claims(journal: &Journal) -> Vec<(Reference, String, String)> {
             };
             let segments = target.public.iter().zip(post.segments(target)).enumerate();
             segments.map(move |(index, (public, segment))| {
-                let text = segment.text.unwrap_or_default().to_owned();
+                let text = segment.text.to_owned();
                 (reference(index), public.published.platform_post_id.clone(), text)
             })
         })
