@@ -156,7 +156,9 @@ mod tests {
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"at\":\"2026").unwrap();
 
         let mut report = Report::open(&path, "a").unwrap();
-        assert!(matches!(report.before(line().key()), Before::InFlight { body, .. } if body.content.as_deref() == Some("one")));
+        assert!(
+            matches!(report.before(line().key()), Before::InFlight { body, .. } if body.content.as_deref() == Some("one"))
+        );
 
         report.write(&line(), LineOutcome::Posted { post: 7, status: PostStatus::Draft, scheduled_at: None }).unwrap();
         drop(report);
