@@ -111,9 +111,9 @@ impl Synapse {
         Ok(messages)
     }
 
-    /// The messages of a thread as the homeserver lists them, oldest first, without its root.
-    pub(crate) async fn thread(&self, room: &str, root: &str) -> Result<Vec<Value>> {
-        let path = format!("/_matrix/client/v1/rooms/{room}/relations/{root}/m.thread?dir=f&limit=100");
+    /// The messages of a thread as the homeserver lists them, oldest first, without its first event.
+    pub(crate) async fn thread(&self, room: &str, first_event: &str) -> Result<Vec<Value>> {
+        let path = format!("/_matrix/client/v1/rooms/{room}/relations/{first_event}/m.thread?dir=f&limit=100");
         let page = self.send_request(self.http.get(self.url(&path))).await?;
         Ok(list(&page, "chunk")?.to_vec())
     }

@@ -192,6 +192,7 @@ mod tests {
     use domain::delivery::Published;
     use domain::post::{PublicSegment, SegmentContent, TargetStatus};
     use domain::testing::{a_connection, a_post, a_user, accounts, an_attachment, noon, text};
+    use domain::text::PostText;
 
     use super::*;
 
@@ -214,8 +215,8 @@ mod tests {
         let connection = a_connection(&a_user());
         let mut post = a_post(&a_user(), Some(noon()), std::slice::from_ref(&connection));
         post.thread = vec![
-            SegmentContent { text: Some(text("Reply <one>")), media: Vec::new() },
-            SegmentContent { text: None, media: vec![an_attachment(1)] },
+            SegmentContent { text: text("Reply <one>"), media: Vec::new() },
+            SegmentContent { text: PostText::default(), media: vec![an_attachment(1)] },
         ];
         let published =
             Published { url: Some("https://a.example/?a=1&b='".to_owned()), ..Published::new("p1", noon()) };

@@ -35,7 +35,11 @@ const TEXTS: &[(&str, &str, &str)] = &[
     ("DescribedMedia", "/properties/path", "The path that `upload_media_from_url` returned."),
     ("DescribedMedia", "/properties/alt_text", "Alt text: what the image or video shows."),
     ("PostTime", "/anyOf/1", "Publish now."),
-    ("PostChanges", "/properties/content", "A new text; \"\" removes it from a post with files. Default: the text stays unchanged."),
+    (
+        "PostChanges",
+        "/properties/content",
+        "A new text; \"\" removes it from a post with files. Default: the text stays unchanged.",
+    ),
     ("PostChanges", "/properties/platforms", "All accounts to publish to; replaces the current ones."),
     (
         "PostChanges",

@@ -123,7 +123,10 @@ async fn all_webhook_errors_are_returned_together(deployment: &Deployment) -> Re
     let user = deployment.user().await?;
     let body = json!({ "events": ["post.publishd", 7], "urls": [] });
     user.api.post("/webhooks", &body).await?.invalid(&["url", "events.0", "events.1", "urls"])?;
-    user.api.post("/webhooks", &json!({ "url": URL, "events": vec!["x"; EventKind::ALL.len() + 1] })).await?.invalid(&["events"])?;
+    user.api
+        .post("/webhooks", &json!({ "url": URL, "events": vec!["x"; EventKind::ALL.len() + 1] }))
+        .await?
+        .invalid(&["events"])?;
     let path = format!("/webhooks/{}", integer(&create_webhook(&user).await?, "id")?);
     user.api.patch(&path, &json!({ "url": null, "disabled": "no" })).await?.invalid(&["url", "disabled"])?;
     for query in ["per_page=0", "per_page=101", "before=x", "page=2"] {

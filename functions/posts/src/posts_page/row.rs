@@ -6,7 +6,6 @@ use domain::delivery::Published;
 use domain::failure::FailureClass;
 use domain::media::{Attachment, FileType};
 use domain::post::{Accounts, Post, PostStatus, SegmentContent, SegmentView, Target, TargetStatus};
-use domain::text::PostText;
 use domain::web_address::is_web_address;
 
 use super::segment_name;
@@ -110,8 +109,7 @@ impl Row {
 
 impl ReplyRow {
     fn new(reply: &SegmentContent) -> Self {
-        let text = reply.text.as_ref().map(PostText::as_str).unwrap_or_default();
-        Self { text: excerpt(text, SHOWN_CHARS), files: files(&reply.media) }
+        Self { text: excerpt(reply.text.as_str(), SHOWN_CHARS), files: files(&reply.media) }
     }
 }
 
@@ -165,13 +163,14 @@ impl SegmentRow {
     }
 
     fn new(index: usize, view: &SegmentView<'_>, target: &Target) -> Self {
+        let text = view.segment.text;
         let message = view.error_message.filter(|it| Some(*it) != target.error_message.as_deref());
         Self {
             name: segment_name(index, view.segment.kind),
             state: state(view.status, view.error_message),
             is_good: view.status == TargetStatus::Published,
             is_bad: view.status == TargetStatus::Failed,
-            text: view.segment.text.map_or_else(|| files(view.segment.media), |it| excerpt(it, SEGMENT_CHARS)),
+            text: if text.is_empty() { files(view.segment.media) } else { excerpt(text, SEGMENT_CHARS) },
             message: message.map(str::to_owned),
             link: link(view.published),
         }

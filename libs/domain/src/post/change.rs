@@ -208,9 +208,9 @@ impl Post {
             if let Some(thread) = &named.thread {
                 let public = replies.clone().take(target.public.len() - 1);
                 let is_kept = |(index, public): (usize, &Segment<'_>)| {
-                    thread.get(index).is_some_and(|it| {
-                        it.text.as_str() == public.text && are_same_files(&it.media, public.media)
-                    })
+                    thread
+                        .get(index)
+                        .is_some_and(|it| it.text.as_str() == public.text && are_same_files(&it.media, public.media))
                 };
                 if !public.enumerate().all(is_kept) || is_whole && thread.len() != replies.count() {
                     refuse("thread");

@@ -4,8 +4,8 @@ use crate::delivery::Published;
 use crate::media::{AltText, MediaPath};
 use crate::options::OptionValue;
 use crate::rules::{Rule, Rules};
-use crate::text::PostText;
 use crate::testing::{a_connection, a_new_post, a_post, a_user, accounts, an_attachment, ids, noon, text};
+use crate::text::PostText;
 
 fn fields(errors: &ValidationErrors) -> Vec<&str> {
     errors.iter().map(|it| it.0).collect()

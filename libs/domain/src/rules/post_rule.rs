@@ -194,8 +194,9 @@ impl PostRule {
             }
             Self::TextNotShown => None,
             // Without files, every post has a text.
-            Self::TextRequired => (text.is_empty() && !media.is_empty())
-                .then(|| "does not accept files alone; add a text".to_owned()),
+            Self::TextRequired => {
+                (text.is_empty() && !media.is_empty()).then(|| "does not accept files alone; add a text".to_owned())
+            }
         }
     }
 }

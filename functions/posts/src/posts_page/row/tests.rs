@@ -69,7 +69,7 @@ fn thread_that_stopped_cannot_become_a_draft() {
     let account = a_connection(&a_user());
     let mut post = a_failed_post(&account);
     assert!(Row::new(&post, &accounts(std::slice::from_ref(&account)), noon()).can_cancel);
-    post.thread = vec![SegmentContent { text: Some(text("And a reply")), media: Vec::new() }];
+    post.thread = vec![SegmentContent { text: text("And a reply"), media: Vec::new() }];
     let published = Published { url: Some("javascript:alert(1)".to_owned()), ..Published::new("p1", noon()) };
     post.targets[0].public = vec![PublicSegment { published, content: None }];
 

@@ -43,8 +43,7 @@ pub async fn files_alone_are_published_once<N: FakePlatform>() {
         let harness = AdapterHarness::<N>::new().await;
         let account = harness.connect().await;
         let files = [1, 2].map(|number| sample(MimeType::Png, number));
-        let breaches =
-            account.rules.breaches("", std::slice::from_ref(&files[0].attachment), &harness.fake.options());
+        let breaches = account.rules.breaches("", std::slice::from_ref(&files[0].attachment), &harness.fake.options());
         let breaches: Vec<_> = breaches.into_iter().map(|it| it.rule).collect();
         if account.rules.rules.contains(&Rule::OfPost(PostRule::TextRequired)) {
             assert_eq!(breaches, ["text_required"]);
