@@ -111,7 +111,7 @@ impl SimulatedPlatforms {
         if spec.certainty == LookUpSupport::Recognized && inner.timeline.page(account, None, 1).is_empty() {
             // Posts from before the account was connected, which look like all later ones.
             for _ in 0..4 {
-                inner.timeline.show(account, false, now);
+                inner.timeline.show(account, false, None, now);
             }
         }
         inner.grants.give(account, spec, lasts, now)

@@ -81,7 +81,7 @@ impl Adapter {
         let _under_way = InFlight::enter(&self.platforms, reference);
         let begun_at = self.now();
         if self.spec.certainty == LookUpSupport::Recognized && self.platforms.world.happens(BY_HAND) {
-            self.platforms.lock().timeline.show(&request.profile.account_id, true, begun_at);
+            self.platforms.lock().timeline.show(&request.profile.account_id, true, None, begun_at);
         }
         let public = Public {
             reference,

@@ -33,6 +33,8 @@ pub(crate) struct ListedPost {
     pub(crate) account: String,
     /// Whether the account's owner published it by hand, with another text than ours.
     pub(crate) by_hand: bool,
+    /// The id of the post that it replies to.
+    pub(crate) parent: Option<String>,
     pub(crate) at: DateTime<Utc>,
 }
 
@@ -99,7 +101,7 @@ impl Timeline {
             return first.clone();
         }
         if certainty == LookUpSupport::Recognized {
-            let id = self.show(&public.account, false, public.at);
+            let id = self.show(&public.account, false, public.parent.clone(), public.at);
             let public = Public { id, ..public };
             self.public.push(public.clone());
             return public;
@@ -119,9 +121,9 @@ impl Timeline {
     }
 
     /// Adds a post to an account and returns its id.
-    pub(crate) fn show(&mut self, account: &str, by_hand: bool, at: DateTime<Utc>) -> String {
+    pub(crate) fn show(&mut self, account: &str, by_hand: bool, parent: Option<String>, at: DateTime<Utc>) -> String {
         let id = format!("s{}", self.shown.len());
-        self.shown.push(ListedPost { id: id.clone(), account: account.to_owned(), by_hand, at });
+        self.shown.push(ListedPost { id: id.clone(), account: account.to_owned(), by_hand, parent, at });
         id
     }
 

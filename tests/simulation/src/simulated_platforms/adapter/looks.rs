@@ -58,7 +58,8 @@ impl Timeline for Account<'_> {
     }
 
     fn likeness(&self, post: &ListedPost) -> Option<PostMatch> {
-        post.by_hand.then_some(PostMatch::Different)
+        let parent = self.job.reply_to.map(|it| &it.parent.platform_post_id);
+        (post.by_hand || post.parent.as_ref() != parent).then_some(PostMatch::Different)
     }
 
     async fn compare(&self, _: &ListedPost) -> Result<PostMatch, Resolution> {
