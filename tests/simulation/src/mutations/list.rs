@@ -243,12 +243,4 @@ pub const ALL: &[Mutation] = &[
         to: "{ let _ = (reason, class); self.ended(State::Published) }",
         on: None,
     },
-    Mutation {
-        name: "a change overtakes a published segment",
-        file: "libs/storage/src/post_write.rs",
-        before: "let same_segments = if known == 0 { ",
-        from: "NOTHING_PUBLISHED",
-        to: "\"NOT attribute_exists(nothing)\"",
-        on: None,
-    },
 ];
