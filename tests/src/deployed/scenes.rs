@@ -296,13 +296,14 @@ pub async fn change_after_publication_is_refused(stack: &Stack, deployment: &Dep
     let delivery = list(&found, "Items")?.first().cloned().unwrap_or_default();
     // The format of libs/domain/src/delivery.rs.
     let at = json!({ "N": moment::now().timestamp_millis().to_string() });
-    let state = json!({ "M": { "is": { "S": "published" }, "platform_post_id": { "S": "1" }, "at": at } });
+    let published = json!({ "L": [{ "M": { "platform_post_id": { "S": "1" }, "at": at } }] });
+    let state = json!({ "M": { "is": { "S": "published" } } });
     let update = json!({
         "TableName": table,
         "Key": { "user_id": delivery["user_id"], "delivery": delivery["delivery"] },
-        "UpdateExpression": "SET #state = :state",
+        "UpdateExpression": "SET #state = :state, published = :published",
         "ExpressionAttributeNames": { "#state": "state" },
-        "ExpressionAttributeValues": { ":state": state },
+        "ExpressionAttributeValues": { ":state": state, ":published": published },
     });
     stack.root().call("DynamoDB_20120810.UpdateItem", &update).await?;
 
