@@ -228,11 +228,11 @@ pub const ALL: &[Mutation] = &[
         on: None,
     },
     Mutation {
-        name: "a resumed thread begins with its first segment",
-        file: "libs/domain/src/delivery.rs",
-        before: "let published: Vec<_> = ",
-        from: "target.public.iter()",
-        to: "target.public[..0].iter()",
+        name: "a thread ends after its first segment",
+        file: "libs/domain/src/delivery/transitions.rs",
+        before: "self.published.push(Published { at, ..published });\n        if ",
+        from: "self.current_kind().is_some()",
+        to: "self.current_kind().is_some() && false",
         on: None,
     },
     Mutation {
