@@ -1,12 +1,12 @@
 //! Connections: listing, showing and disconnecting accounts, and the connect flow
 //! that connects one.
 //!
-//! The steps of a connect flow: `start_connect_flow` (the client's request) → `show_connect_flow` and
-//! `submit_connect_flow` (our page, if the platform needs field values) → the platform's page →
-//! `receive_callback` → `show_connect_flow` again (the choice of accounts, and the result). Meanwhile
-//! the client polls `poll_connect_flow`, which also polls the platform if the user approves in an app
-//! and no callback arrives. `participant` decides who may continue the flow. The handlers parse and
-//! respond; the library `connecting` makes the step.
+//! The steps of a connect flow: `start_connect_flow` (the client's request) → `connect_page` (our page
+//! and its form, if the platform needs field values) → the platform's page → `receive_callback` →
+//! `connect_page` again (the choice of accounts, and the result). Meanwhile the client polls
+//! `poll_connect_flow`, which also polls the platform if the user approves in an app and no callback
+//! arrives. `participant` decides who may continue the flow. The handlers parse and respond; the
+//! library `connecting` makes the step.
 //!
 //! `receive_deauthorization` handles notifications from platforms; `account_page` and
 //! `account_forms` are the page of connections and its buttons.
@@ -14,6 +14,7 @@
 mod account_forms;
 mod account_page;
 pub mod config;
+mod connect_page;
 mod delete_connection;
 mod error;
 mod flow_pages;
@@ -27,11 +28,9 @@ mod receive_deauthorization;
 mod recipient;
 mod response;
 mod show_client_document;
-mod show_connect_flow;
 mod show_connection;
 mod start_connect_flow;
 mod stored_vault;
-mod submit_connect_flow;
 #[cfg(test)]
 mod testing;
 
@@ -96,10 +95,7 @@ pub fn router(app: App) -> Router {
         .route("/account/connections", get(account_page::show_accounts))
         .route("/account/connections/connect", post(account_forms::connect))
         .route("/account/connections/{connection}/disconnect", post(account_forms::disconnect))
-        .route(
-            "/connect/{state_token}",
-            get(show_connect_flow::show_connect_flow).post(submit_connect_flow::submit_connect_flow),
-        )
+        .route("/connect/{state_token}", get(connect_page::show_connect_flow).post(connect_page::submit_connect_flow))
         .route("/connect/callback/{platform}", get(receive_callback::receive_callback))
         .route("/connect/callback/{platform}/{server}", get(receive_callback::receive_server_callback))
         .route("/connect/deauthorize/{platform}", post(receive_deauthorization::deauthorize))

@@ -92,7 +92,7 @@ const AREAS: [Area; 6] = [
         package: "connections",
         files: &[
             "functions/connections/src/participant.rs",
-            "functions/connections/src/submit_connect_flow.rs",
+            "functions/connections/src/connect_page.rs",
             "functions/connections/src/receive_callback.rs",
             "functions/connections/src/poll_connect_flow.rs",
         ],

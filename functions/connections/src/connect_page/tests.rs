@@ -1,6 +1,13 @@
 use serde_json::json;
 
+use super::sentence;
 use crate::testing::{Harness, PlatformBehavior};
+
+#[test]
+fn reason_is_shown_as_a_sentence() {
+    assert_eq!(sentence("you cancelled"), "You cancelled.");
+    assert_eq!(sentence("Disconnect one first."), "Disconnect one first.");
+}
 
 #[tokio::test]
 async fn required_fields_are_asked_before_the_platforms_page() {
