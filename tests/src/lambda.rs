@@ -5,6 +5,6 @@ mod environment;
 mod function;
 mod runtime_api;
 
-pub use environment::{PREFIX, environment, value};
+pub use environment::{PREFIX, environment, every_platform, value};
 pub use function::Function;
 pub use runtime_api::Outcome;

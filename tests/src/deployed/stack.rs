@@ -24,6 +24,7 @@ use crate::{
     error::{Result, TestError},
     functions,
     harness::{Harness, Ready},
+    lambda::every_platform,
     template::{ROOT, Template, function_name},
     tools::{AWS_CLI, SAM, run},
 };
@@ -128,7 +129,7 @@ impl Stack {
             ("MediaPerMinute", "100000000"),
             // With this parameter, functions read a user's plan.
             ("Plans", &quote_json(&json!({ "text": { "media": false } }))),
-            ("Platforms", &quote_json(&self.platforms())),
+            ("Platforms", &quote_json(&every_platform(&format!("{}/sandbox", self.sandbox.ready().origin)))),
             ("CognitoEndpoint", &self.emulator.url()),
             ("TrustedProxyHeader", callers::ADDRESS_HEADER),
             ("TrustedProxySecret", callers::PROXY_SECRET),
@@ -136,12 +137,6 @@ impl Stack {
         ]
         .map(|(name, value)| format!("{name}={value}"))
         .into()
-    }
-
-    /// The enabled platforms.
-    fn platforms(&self) -> Value {
-        let sandbox = format!("{}/sandbox", self.sandbox.ready().origin);
-        json!({ "bluesky": {}, "discord": {}, "facebook": {}, "instagram": {}, "linkedin": {}, "mastodon": {}, "matrix": {}, "pinterest": {}, "sandbox": { "url": sandbox }, "slack": {}, "telegram": {}, "threads": {}, "wordpress": {}, "x": {} })
     }
 
     /// Deploys `infra/edge.yaml` in front of this stack's gateway; returns the types of the created

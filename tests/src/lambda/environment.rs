@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::{Value, json};
+
 use crate::{
     error::{Result, TestError},
     template::Template,
@@ -15,15 +17,19 @@ pub fn environment(folder: &str) -> Result<BTreeMap<String, String>> {
     let variables = Template::read()?.variables(folder).into_iter();
     let valued = variables.map(|name| {
         let value = value(&name).ok_or_else(|| TestError::new(format!("no value for the variable {name}")))?;
-        Ok((name, value.to_owned()))
+        Ok((name, value))
     });
     valued.collect()
 }
 
 /// A value for a variable of the template; `None` for an unknown variable. No server listens at the
 /// addresses.
-pub fn value(name: &str) -> Option<&'static str> {
-    Some(match name {
+pub fn value(name: &str) -> Option<String> {
+    if name == "PLATFORMS" {
+        // Their secrets are not read before they are used.
+        return Some(every_platform("https://sandbox.example").to_string());
+    }
+    let value = match name {
         "TABLE_PREFIX" | "PLATFORM_SECRETS" => PREFIX,
         "DUE_SHARDS" => "2",
         "DELIVERY_CONCURRENCY" => "20",
@@ -40,10 +46,6 @@ pub fn value(name: &str) -> Option<&'static str> {
         "EVENT_BUS" => "bus",
         "KMS_KEY_ID" => "key",
         "FILE_SECRET" => "0123456789abcdef0123456789abcdef",
-        // Enabled platforms. Their secrets are not read before they are used.
-        "PLATFORMS" => {
-            r#"{"bluesky": {}, "discord": {}, "facebook": {}, "instagram": {}, "linkedin": {}, "mastodon": {}, "matrix": {}, "pinterest": {}, "sandbox": {"url": "https://sandbox.example"}, "slack": {}, "telegram": {}, "threads": {}, "wordpress": {}, "x": {}}"#
-        }
         "REQUESTS_PER_MINUTE" => "60",
         "MEDIA_PER_MINUTE" => "30",
         "CALLS_PER_USER" => "3",
@@ -64,5 +66,12 @@ pub fn value(name: &str) -> Option<&'static str> {
         | "PLANS"
         | "AWS_ENDPOINT_URL_DYNAMODB" => "",
         _ => return None,
-    })
+    };
+    Some(value.to_owned())
+}
+
+/// The setting `PLATFORMS` that enables every platform.
+pub fn every_platform(sandbox: &str) -> Value {
+    let settings = |name| if name == "sandbox" { json!({ "url": sandbox }) } else { json!({}) };
+    platforms::platform_infos().iter().map(|it| (it.name.to_owned(), settings(it.name))).collect()
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
+use tests::lambda::every_platform;
 use tests::template::{FUNCTIONS, ROOT, Template};
 
 use crate::{Names, quoted_after, read, rust_files};
@@ -27,7 +28,7 @@ fn variables_read(function: &str) -> Names {
     let mut names = variables(&read("libs/cloud/src/aws.rs"));
     // The source assembles this name from parts, so it is not found there.
     names.insert("AWS_ENDPOINT_URL_DYNAMODB".to_owned());
-    if !source.contains("from_env(&aws)") {
+    if !source.contains("from_env(&aws") {
         // Set for all functions, even for one without tables.
         names.insert("DUE_SHARDS".to_owned());
     }
@@ -103,6 +104,8 @@ fn sam_local_sets_every_variable() {
 
     // The file sets every variable that the template names, and no other.
     assert_eq!(file["Parameters"].as_object().unwrap().keys().cloned().collect::<Names>(), set);
+    let enabled: Value = serde_json::from_str(file["Parameters"]["PLATFORMS"].as_str().unwrap()).unwrap();
+    assert_eq!(enabled, every_platform("http://host.docker.internal:3000/sandbox"));
     let text = read("template.yaml");
     let place = |kind: &str| text.find(&format!("Type: {kind}\n")).unwrap();
     let (api, function) = (place("AWS::ApiGatewayV2::Api"), place("AWS::Serverless::Function"));
