@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use aws_lambda_events::sqs::SqsEvent;
-use cloud::pictures::SqsPictureQueue;
-use delivery::config::Config;
+use delivery::config::file_addresses;
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use platforms::AppUnavailable;
 use publishing::Publishing;
@@ -14,11 +13,8 @@ use storage::Table;
 async fn main() -> Result<(), Error> {
     cloud::aws::init_logs();
     let aws = cloud::aws::config()?;
-    let config = Config::from_env()?;
     let platforms = platform_config::platforms(&aws, Arc::new(AppUnavailable))?;
-    config.check(&platforms)?;
-    let pictures = SqsPictureQueue::new(aws_sdk_sqs::Client::new(&aws), config.pictures_queue_url);
-    let publishing = Publishing::from_env(&aws, Arc::new(pictures), config.file_addresses)?;
+    let publishing = Publishing::from_env(&aws, file_addresses(&platforms)?)?;
     cloud::aws::warm_up(publishing.store.warm_up(Table::Connections)).await;
 
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {

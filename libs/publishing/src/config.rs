@@ -5,7 +5,7 @@ use std::sync::Arc;
 use aws_config::SdkConfig;
 use cloud::bucket::{Bucket, BucketConfig};
 use cloud::config::{ConfigError, TableConfig, parsed, required};
-use cloud::pictures::Pictures;
+use cloud::pictures::SqsPictureQueue;
 use cloud::queue::SqsQueue;
 use connecting::CredentialService;
 use domain::clock::Clock;
@@ -37,21 +37,18 @@ impl Planner {
 }
 
 impl Publishing {
-    /// Reads `QUEUE_URL`, `DELIVERY_CONCURRENCY`, and the variables of [`BucketConfig::from_env`] and
-    /// [`CredentialService::from_env`].
-    pub fn from_env(
-        aws: &SdkConfig,
-        pictures: Arc<dyn Pictures>,
-        file_addresses: Option<FileAddresses>,
-    ) -> Result<Self, ConfigError> {
+    /// Reads `QUEUE_URL`, `PICTURES_QUEUE_URL`, `DELIVERY_CONCURRENCY`, and the variables of
+    /// [`BucketConfig::from_env`] and [`CredentialService::from_env`].
+    pub fn from_env(aws: &SdkConfig, file_addresses: Option<FileAddresses>) -> Result<Self, ConfigError> {
+        let sqs = aws_sdk_sqs::Client::new(aws);
         let credentials = CredentialService::from_env(aws)?;
         let CredentialService { store, events, clock, .. } = credentials.clone();
         Ok(Self {
-            queue: Arc::new(SqsQueue::new(aws_sdk_sqs::Client::new(aws), required("QUEUE_URL")?, clock.clone())),
+            queue: Arc::new(SqsQueue::new(sqs.clone(), required("QUEUE_URL")?, clock.clone())),
             roll_ups: RollUps::new(store.clone(), events, clock.clone()),
             store,
             bucket: Bucket::new(aws, &BucketConfig::from_env()?),
-            pictures,
+            pictures: Arc::new(SqsPictureQueue::new(sqs, required("PICTURES_QUEUE_URL")?)),
             file_addresses,
             credentials,
             clock,

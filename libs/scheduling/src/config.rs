@@ -20,14 +20,14 @@ impl Scheduling {
     /// Reads `EVENT_BUS`, `QUEUE_URL`, `PICTURES_QUEUE_URL`, the variables of [`BucketConfig::from_env`] and those of
     /// [`PostRules::from_env`].
     pub fn from_env(aws: &SdkConfig, store: Store) -> Result<Self, ConfigError> {
-        let (clock, random) = (Clock::System, Random::Os);
+        let (clock, random, sqs) = (Clock::System, Random::Os, aws_sdk_sqs::Client::new(aws));
         let events = Arc::new(EventBridge::new(aws_sdk_eventbridge::Client::new(aws), required("EVENT_BUS")?));
         Ok(Self {
             roll_ups: RollUps::new(store.clone(), events.clone(), clock.clone()),
             store,
             bucket: Bucket::new(aws, &BucketConfig::from_env()?),
-            pictures: Arc::new(SqsPictureQueue::new(aws_sdk_sqs::Client::new(aws), required("PICTURES_QUEUE_URL")?)),
-            queue: Arc::new(SqsQueue::new(aws_sdk_sqs::Client::new(aws), required("QUEUE_URL")?, clock.clone())),
+            pictures: Arc::new(SqsPictureQueue::new(sqs.clone(), required("PICTURES_QUEUE_URL")?)),
+            queue: Arc::new(SqsQueue::new(sqs, required("QUEUE_URL")?, clock.clone())),
             events,
             ids: Ids::new(clock.clone(), random.clone()),
             clock,
