@@ -26,7 +26,7 @@ use steps::bluesky::BlueskyProgram;
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The collection of posts.
-const POSTS: &str = "app.bsky.feed.post";
+pub const POSTS: &str = "app.bsky.feed.post";
 
 #[derive(Clone, Debug, Default)]
 pub struct BlueskySettings {
@@ -135,10 +135,15 @@ impl BlueskyServer {
 
     /// All posts of the account, each with `uri`, `cid` and `value`; the latest record key first.
     pub async fn posts(&self) -> Result<Vec<Value>> {
+        self.posts_of(self.did()).await
+    }
+
+    /// Like [`BlueskyServer::posts`], of another account.
+    pub async fn posts_of(&self, did: &str) -> Result<Vec<Value>> {
         let mut posts = Vec::new();
         let mut cursor = String::new();
         loop {
-            let query = [("repo", self.did()), ("collection", POSTS), ("limit", "100"), ("cursor", &cursor)];
+            let query = [("repo", did), ("collection", POSTS), ("limit", "100"), ("cursor", &cursor)];
             let query = if cursor.is_empty() { &query[..3] } else { &query };
             let page: Value =
                 ensure_success(self.get("com.atproto.repo.listRecords", query).await?).await?.json().await?;
@@ -163,8 +168,26 @@ impl BlueskyServer {
 
     /// The bytes of a file, by the CID in a post.
     pub async fn blob(&self, cid: &str) -> Result<Vec<u8>> {
-        let response = self.get("com.atproto.sync.getBlob", &[("did", self.did()), ("cid", cid)]).await?;
+        self.blob_of(self.did(), cid).await
+    }
+
+    /// Like [`BlueskyServer::blob`], of another account.
+    pub async fn blob_of(&self, did: &str, cid: &str) -> Result<Vec<u8>> {
+        let response = self.get("com.atproto.sync.getBlob", &[("did", did), ("cid", cid)]).await?;
         Ok(ensure_success(response).await?.bytes().await?.to_vec())
+    }
+
+    /// Calls a procedure without the proxy. `Value::Null` sends no body.
+    pub async fn call(&self, method: &str, token: Option<&str>, body: &Value) -> Result<Value> {
+        let mut request = self.http.post(self.xrpc(method));
+        if let Some(token) = token {
+            request = request.bearer_auth(token);
+        }
+        if !body.is_null() {
+            request = request.json(body);
+        }
+        let response = ensure_success(request.send().await?).await?;
+        Ok(serde_json::from_slice(&response.bytes().await?).unwrap_or_default())
     }
 
     async fn get(&self, method: &str, query: &[(&str, &str)]) -> Result<Response> {

@@ -1,6 +1,7 @@
 //! Real platforms, and fakes of them, connected to a running service.
 
 pub mod bluesky;
+pub mod conformance;
 pub mod connecting;
 pub mod keyless;
 pub mod mastodon;

@@ -31,6 +31,9 @@ mod tid;
 mod trouble;
 mod video;
 
+/// A text as Bluesky's own clients post it.
+pub use self::client::shortened as shortened_links;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

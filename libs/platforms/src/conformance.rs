@@ -23,7 +23,28 @@ pub mod shape;
 #[macro_export]
 macro_rules! conformance {
     ($fake:ty) => {
-        $crate::conformance! { $fake;
+        $crate::conformance_checks!([$crate::conformance_tests] $fake);
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! conformance_tests {
+    ($fake:ty; $($group:ident: $($check:ident),+;)+) => {
+        $($(
+            #[tokio::test]
+            async fn $check() {
+                $crate::conformance::checks::$group::$check::<$fake>().await;
+            }
+        )+)+
+    };
+}
+
+/// Passes the checks of each group to the macro of this path, for one platform.
+#[macro_export]
+macro_rules! conformance_checks {
+    ([$($with:tt)+] $fake:ty) => {
+        $($with)+! { $fake;
             connecting: user_connects_an_account, denied_authorization_connects_nothing,
                 callback_is_accepted_once, callback_at_another_redirect_uri_connects_nothing,
                 code_of_one_server_is_not_sent_to_another, server_receives_no_secret_of_another_server,
@@ -54,13 +75,5 @@ macro_rules! conformance {
                 rate_limit_delays_the_post, every_fault_of_an_upload_publishes_once, failed_look_up_decides_nothing,
                 lost_response_is_found_hours_later, repeated_secrets_are_redacted, only_an_ended_grant_asks_for_reconnection;
         }
-    };
-    ($fake:ty; $($group:ident: $($check:ident),+;)+) => {
-        $($(
-            #[tokio::test]
-            async fn $check() {
-                $crate::conformance::checks::$group::$check::<$fake>().await;
-            }
-        )+)+
     };
 }

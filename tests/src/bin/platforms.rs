@@ -7,13 +7,13 @@ use std::process::ExitCode;
 use clap::Parser;
 use tests::{
     error::Result,
-    platforms::{bluesky, keyless, mastodon, matrix, real, several, wordpress},
+    platforms::{bluesky, conformance, keyless, mastodon, matrix, real, several, wordpress},
     program::Common,
     report::Report,
 };
 
 /// Connects accounts of other platforms and publishes to them. Its parts are several, keyless,
-/// bluesky, mastodon, matrix, wordpress and real.
+/// bluesky, conformance, mastodon, matrix, wordpress and real.
 #[derive(Parser)]
 #[command(name = "platforms")]
 struct Options {
@@ -37,6 +37,9 @@ async fn run(common: &Common) -> Result<Report> {
         }
         if common.wants("bluesky") {
             bluesky::run(&mut report).await?;
+        }
+        if common.wants("conformance") {
+            conformance::run(&mut report).await?;
         }
         if common.wants("mastodon") {
             mastodon::run(&mut report).await?;

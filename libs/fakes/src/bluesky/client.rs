@@ -7,7 +7,7 @@ use url::{Position, Url};
 ///
 /// Source: `detectFacets` of `@atproto/api`, `shortenLinks` and `toShortUrl` of
 /// `social-app`.
-pub(super) fn shortened(text: &str) -> String {
+pub fn shortened(text: &str) -> String {
     text.split_inclusive(char::is_whitespace).map(shorten_word).collect()
 }
 

@@ -44,6 +44,9 @@ const REVOKE_TIMEOUT: Duration = Duration::from_secs(3);
 /// The timeout for reading the profile and the limits of an account, concurrently.
 const ABOUT: Duration = Duration::from_secs(5);
 
+/// What an app password permits, as users see it. Its sessions have no OAuth scopes.
+const APP_PASSWORD_SCOPE: &str = "app_password";
+
 /// Stored while the user is on the server's page.
 #[derive(Serialize, Deserialize)]
 struct Flow {
@@ -224,7 +227,8 @@ impl ConnectFlows<'_> {
         let identity = self.directory.find(name).await?;
         let tokens = app_password::sign_in(self.http, &identity.pds, &identity.did, password).await?;
         let credentials = tokens.into_credentials(None, now);
-        Ok(AuthorizeStep::Accounts(vec![self.account(&identity, Kind::AppPassword, credentials, Vec::new()).await]))
+        let scopes = vec![APP_PASSWORD_SCOPE.to_owned()];
+        Ok(AuthorizeStep::Accounts(vec![self.account(&identity, Kind::AppPassword, credentials, scopes).await]))
     }
 
     /// An account with its public profile and rules.

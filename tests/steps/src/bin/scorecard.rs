@@ -153,9 +153,10 @@ fn functions(text: &mut String, all: &Value) -> Result {
     let intro = format!(
         "## The functions as they are deployed\n\n`tests/bench binaries`. Instructions until a function asks for its first \
          event, with a store\nover plain HTTP (a TLS handshake adds about 2.3 million); cold start in those of a function \
-         that does nothing,\nin the same run. Limits: {:.0} million instructions (auth 2.7), {:.0} MB of memory, {} × the \
+         that does nothing,\nin the same run. Limits: {:.1} million instructions (auth {:.1}), {:.0} MB of memory, {} × the \
          cold start, {:.0} MB\nand {:.0} MB zipped.",
         number(&limits["instructions"]) / 1e6,
+        number(&limits["instructions_for_dynamodb"]) / 1e6,
         number(&limits["peak_bytes"]) / 1e6,
         limits["cold_start_by_hello"],
         number(&limits["bootstrap_bytes"]) / 1e6,

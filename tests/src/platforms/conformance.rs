@@ -1,0 +1,56 @@
+//! The conformance suite of the adapters against real servers. A proxy in front of each server
+//! injects the faults, so no code of this project decides what the server accepts.
+//!
+//! The time of the adapter is that of the test, and the time of the server is real: checks that wait
+//! for hours do not make the server's tokens expire.
+
+mod bluesky;
+mod front;
+
+use std::{any::Any, panic::AssertUnwindSafe};
+
+use futures::{FutureExt, future::LocalBoxFuture};
+use platforms::conformance::fake_platform::FakePlatform;
+use tokio::{runtime::Handle, task::block_in_place};
+
+use super::scenes::Scenes;
+use crate::{
+    error::{Result, TestError},
+    report::Report,
+};
+
+/// Runs the suite on each server.
+pub async fn run(report: &mut Report) -> Result {
+    bluesky::run(&mut Scenes { part: "conformance on a Bluesky server", report }).await
+}
+
+/// Plays every check of the suite, one after the other.
+async fn play<N: FakePlatform + 'static>(scenes: &mut Scenes<'_>) {
+    for (name, check) in checks::<N>() {
+        let check = AssertUnwindSafe(check).catch_unwind().map(|ended| ended.map_err(|panic| failed(&*panic)));
+        scenes.play(&name.replace('_', " "), check).await;
+    }
+}
+
+/// The checks with their names.
+fn checks<N: FakePlatform + 'static>() -> Vec<(&'static str, LocalBoxFuture<'static, ()>)> {
+    macro_rules! list {
+        ($fake:ty; $($group:ident: $($check:ident),+;)+) => {
+            vec![$($((
+                stringify!($check),
+                platforms::conformance::checks::$group::$check::<$fake>().boxed_local(),
+            )),+),+]
+        };
+    }
+    platforms::conformance_checks!([list] N)
+}
+
+fn failed(panic: &(dyn Any + Send)) -> TestError {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    TestError::new(text.unwrap_or("panicked"))
+}
+
+/// The result of a request to the server. The suite reads what is public between two awaits.
+fn wait_for<T>(request: impl Future<Output = T>) -> T {
+    block_in_place(|| Handle::current().block_on(request))
+}
