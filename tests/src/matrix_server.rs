@@ -38,6 +38,21 @@ pub(crate) struct Synapse {
     token: Mutex<String>,
 }
 
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SynapseSettings {
+    /// Such as `20s`.
+    pub(crate) access_token_lifetime: &'static str,
+    /// Whether messages are limited as by default: ten at once, then one in five seconds.
+    pub(crate) limits_messages: bool,
+}
+
+impl Default for SynapseSettings {
+    /// Access tokens expire before a test ends.
+    fn default() -> Self {
+        Self { access_token_lifetime: "20s", limits_messages: true }
+    }
+}
+
 /// The process, and the folder with everything that it stores.
 struct Process {
     child: Child,
@@ -46,13 +61,13 @@ struct Process {
 
 impl Synapse {
     /// Installs Synapse if it is missing, and starts it.
-    pub(crate) async fn start() -> Result<Self> {
+    pub(crate) async fn start(settings: SynapseSettings) -> Result<Self> {
         let program = tokio::task::spawn_blocking(|| SYNAPSE.program()).await??;
         let free = ProxyPort::take().await?;
         let listens = SocketAddr::from(([127, 0, 0, 1], free.number()));
         drop(free);
         let folder = TempDir::new()?;
-        let settings = settings(folder.path(), listens)?;
+        let settings = configuration(folder.path(), listens, settings)?;
         let log = fs::File::create(folder.path().join("log"))?;
         let command = || {
             let mut command = Command::new(&program);
@@ -102,13 +117,25 @@ impl Synapse {
         Ok(text(&self.send(Method::POST, "createRoom", &room).await?, "room_id")?.to_owned())
     }
 
-    /// The latest messages of a room, oldest first.
+    /// The messages of a room, oldest first.
     pub(crate) async fn messages(&self, room: &str) -> Result<Vec<Value>> {
-        let page = self.get(&format!("rooms/{room}/messages?dir=b&limit=100")).await?;
-        let mut messages = list(&page, "chunk")?.to_vec();
-        messages.retain(|it| it["type"] == "m.room.message");
-        messages.reverse();
-        Ok(messages)
+        let mut messages = Vec::new();
+        let mut from = String::new();
+        loop {
+            let page = self.get(&format!("rooms/{room}/messages?dir=f&limit=100{from}")).await?;
+            messages.extend(list(&page, "chunk")?.iter().filter(|it| it["type"] == "m.room.message").cloned());
+            match page["end"].as_str() {
+                Some(end) => from = format!("&from={end}"),
+                None => return Ok(messages),
+            }
+        }
+    }
+
+    /// Sends a text as the user.
+    pub(crate) async fn say(&self, room: &str, transaction: &str, text: &str) -> Result {
+        let content = json!({ "msgtype": "m.text", "body": text });
+        self.send(Method::PUT, &format!("rooms/{room}/send/m.room.message/{transaction}"), &content).await?;
+        Ok(())
     }
 
     /// The messages of a thread as the homeserver lists them, oldest first, without its first event.
@@ -187,12 +214,11 @@ const OWN: &str = "The keeper's own";
 /// The secret for registering users.
 const SHARED_SECRET: &str = "loopback";
 
-/// The installed settings, changed so that users may sign in often and access tokens expire before
-/// the test ends.
-fn settings(folder: &Path, listens: SocketAddr) -> Result<PathBuf> {
+/// The configuration file, by which users may sign in and create rooms often.
+fn configuration(folder: &Path, listens: SocketAddr, settings: SynapseSettings) -> Result<PathBuf> {
     let at = |name: &str| folder.join(name).display().to_string();
-    let often = json!({ "per_second": 100, "burst_count": 100 });
-    let settings = json!({
+    let often = json!({ "per_second": 1000, "burst_count": 1000 });
+    let mut configuration = json!({
         "server_name": "localhost",
         "pid_file": at("pid"),
         "listeners": [{
@@ -210,13 +236,17 @@ fn settings(folder: &Path, listens: SocketAddr) -> Result<PathBuf> {
         "trusted_key_servers": [],
         "suppress_key_server_warning": true,
         "federation_domain_whitelist": [],
-        "refreshable_access_token_lifetime": "20s",
-        "rc_login": { "address": often, "account": often },
+        "refreshable_access_token_lifetime": settings.access_token_lifetime,
+        "rc_login": { "address": &often, "account": &often },
+        "rc_room_creation": &often,
     });
+    if !settings.limits_messages {
+        configuration["rc_message"] = often;
+    }
     let logging = json!({ "version": 1, "root": { "level": "WARNING" }, "disable_existing_loggers": false });
     fs::write(folder.join("logging.yaml"), logging.to_string())?;
     let path = folder.join("homeserver.yaml");
-    fs::write(&path, settings.to_string())?;
+    fs::write(&path, configuration.to_string())?;
     Ok(path)
 }
 

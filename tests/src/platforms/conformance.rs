@@ -6,6 +6,7 @@
 
 mod bluesky;
 mod front;
+mod matrix;
 
 use std::{any::Any, panic::AssertUnwindSafe};
 
@@ -21,7 +22,8 @@ use crate::{
 
 /// Runs the suite on each server.
 pub async fn run(report: &mut Report) -> Result {
-    bluesky::run(&mut Scenes { part: "conformance on a Bluesky server", report }).await
+    bluesky::run(&mut Scenes { part: "conformance on a Bluesky server", report }).await?;
+    matrix::run(&mut Scenes { part: "conformance on a Matrix homeserver", report }).await
 }
 
 /// Plays every check of the suite, one after the other.

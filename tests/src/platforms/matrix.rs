@@ -16,7 +16,7 @@ use super::{
     scenes::{Figures, Scenes},
     threads::{SEGMENTS, Thread},
 };
-use crate::matrix_server::{PASSWORD, Synapse, USER};
+use crate::matrix_server::{PASSWORD, Synapse, SynapseSettings, USER};
 use crate::{
     deployment::{Deployment, User, fresh, missing},
     ensure,
@@ -47,7 +47,7 @@ struct MatrixFixture {
 
 impl MatrixFixture {
     async fn start() -> Result<Self> {
-        let server = Synapse::start().await?;
+        let server = Synapse::start(SynapseSettings::default()).await?;
         let proxy = ProxyPort::take().await?.forward_to(server.listens());
         let room = server.room("Harbour", json!([])).await?;
         let encryption = json!({ "type": "m.room.encryption", "content": { "algorithm": "m.megolm.v1.aes-sha2" } });

@@ -18,7 +18,7 @@ use crate::{
     error::Result,
     fail,
     lossy_proxy::ProxyPort,
-    matrix_server::{PASSWORD, Synapse, USER},
+    matrix_server::{PASSWORD, Synapse, SynapseSettings, USER},
     template::ROOT,
     wordpress_server::{AUTHOR, UrlLayout, WordpressServer},
 };
@@ -70,7 +70,7 @@ impl RunningServer {
     }
 
     async fn matrix() -> Result<Self> {
-        let server = Synapse::start().await?;
+        let server = Synapse::start(SynapseSettings::default()).await?;
         let room = server.room("Harbour", json!([])).await?;
         let homeserver = server.url("");
         Ok(Self {
