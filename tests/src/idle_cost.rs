@@ -1,5 +1,6 @@
-//! What an idle deployment costs in a month: resources and schedules are counted in
-//! `template.yaml`, with the defaults of its parameters, and multiplied by list prices.
+//! What an idle deployment costs in a month, and what posts and requests add: resources and
+//! schedules are counted in `template.yaml`, with the defaults of its parameters, and multiplied by
+//! list prices.
 
 mod conditions;
 mod prices;
@@ -21,6 +22,24 @@ const HOURS: f64 = 730.0;
 /// What a run of a scheduled function is taken as. No deployment was measured.
 const RUN_SECONDS: f64 = 0.050;
 const RUN_LOG_BYTES: f64 = 620.0;
+
+/// What a post of one target without a file consumes: units of `DynamoDB`, requests of SQS and KMS,
+/// events. `docs/deploying.md` explains them.
+const POST_WRITE_UNITS: f64 = 30.0 + 5.0;
+const POST_READ_UNITS: f64 = 10.0 + POST_EVENTS;
+const POST_EVENTS: f64 = 3.0;
+const POST_QUEUE_REQUESTS: f64 = 3.0 + 3.0 * POST_EVENTS;
+const POST_LOG_BYTES: f64 = 3_400.0;
+
+/// Durations of a request, of a delivery with its wait for the second, and of an event.
+const REQUEST_SECONDS: f64 = 0.050;
+const DELIVERY_SECONDS: f64 = 2.2;
+const EVENT_SECONDS: f64 = 0.020;
+
+/// What a request such as `GET /posts` consumes: the check of the caller writes a unit. A bench
+/// counts four units in all.
+const REQUEST_READ_UNITS: f64 = 3.0;
+const REQUEST_WRITE_UNITS: f64 = 1.0;
 
 /// Requests to an empty queue: five pollers of Lambda wait 20 seconds each.
 ///
@@ -97,8 +116,19 @@ struct Usage {
     write_units: f64,
     read_units: f64,
     runs: f64,
+    invocations: f64,
     gb_seconds: f64,
     log_gb: f64,
+    requests_and_events: f64,
+}
+
+/// What users do in a month.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Traffic {
+    /// Posts of one target, without a file.
+    pub posts: f64,
+    /// Requests other than those that schedule these posts.
+    pub requests: f64,
 }
 
 /// What an idle deployment costs in a month.
@@ -120,7 +150,13 @@ pub struct Row {
 impl IdleCost {
     /// Fails for a resource or schedule whose cost is not known here.
     pub fn from_template(template: &Template) -> Result<Self> {
-        let usage = Usage::counted(template)?;
+        Self::with_traffic(template, Traffic::default())
+    }
+
+    /// The cost of a deployment with this traffic.
+    pub fn with_traffic(template: &Template, traffic: Traffic) -> Result<Self> {
+        let mut usage = Usage::counted(template)?;
+        usage.add_traffic(template, traffic)?;
         Ok(Self { units: PRICES.iter().map(|it| (it, (it.used)(&usage))).collect() })
     }
 
@@ -172,7 +208,7 @@ impl Usage {
             for (_, event) in function["Events"].as_object().into_iter().flatten() {
                 match event["Type"].as_str() {
                     Some("SQS") => usage.queue_requests += POLLERS * HOURS * 3600.0 / POLL_SECONDS,
-                    Some("ScheduleV2") => tables.extend(usage.add_schedule(folder, function, event)?.tables),
+                    Some("ScheduleV2") => tables.extend(usage.add_schedule(template, folder, event)?.tables),
                     other => fail!("{folder}: what does an event of type {other:?} cost?"),
                 }
             }
@@ -182,20 +218,43 @@ impl Usage {
     }
 
     /// Adds the runs of a schedule in a month.
-    fn add_schedule(&mut self, folder: &str, function: &Value, event: &Value) -> Result<&'static ScheduledRun> {
+    fn add_schedule(&mut self, template: &Template, folder: &str, event: &Value) -> Result<&'static ScheduledRun> {
         let run = SCHEDULED_RUNS.iter().find(|it| it.function == folder);
         let run = run.ok_or_else(|| TestError::new(format!("{folder}: what does a run consume?")))?;
         let runs = HOURS * 60.0 / minutes(event["Properties"]["ScheduleExpression"].as_str().unwrap_or_default())?;
-        let memory_mb = function["MemorySize"].as_f64();
-        let memory_mb = memory_mb.ok_or_else(|| TestError::new(format!("{folder} has no memory size")))?;
 
         self.runs += runs;
-        self.gb_seconds += runs * RUN_SECONDS * memory_mb / 1024.0;
+        self.invocations += runs;
+        self.gb_seconds += runs * RUN_SECONDS * memory_gb(template, folder)?;
         self.log_gb += runs * RUN_LOG_BYTES / 1e9;
         self.read_units += runs * run.read_units;
         self.write_units += runs * run.write_units;
         Ok(run)
     }
+
+    fn add_traffic(&mut self, template: &Template, Traffic { posts, requests }: Traffic) -> Result {
+        let [for_posts, for_delivery, for_webhooks] =
+            ["posts", "delivery", "webhooks"].map(|it| memory_gb(template, it));
+        let (for_posts, for_delivery, for_webhooks) = (for_posts?, for_delivery?, for_webhooks?);
+        let (all_requests, events) = (posts + requests, POST_EVENTS * posts);
+        self.write_units += posts * POST_WRITE_UNITS + requests * REQUEST_WRITE_UNITS;
+        self.read_units += posts * POST_READ_UNITS + requests * REQUEST_READ_UNITS;
+        self.queue_requests += posts * POST_QUEUE_REQUESTS;
+        self.key_requests += posts;
+        self.invocations += all_requests + posts + events;
+        self.gb_seconds += all_requests * REQUEST_SECONDS * for_posts
+            + posts * DELIVERY_SECONDS * for_delivery
+            + events * EVENT_SECONDS * for_webhooks;
+        self.log_gb += (posts * POST_LOG_BYTES + requests * RUN_LOG_BYTES) / 1e9;
+        self.requests_and_events += all_requests + events;
+        Ok(())
+    }
+}
+
+/// The memory of a function, in GB.
+fn memory_gb(template: &Template, folder: &str) -> Result<f64> {
+    let memory_mb = template.function(folder)["Properties"]["MemorySize"].as_f64();
+    memory_mb.map(|it| it / 1024.0).ok_or_else(|| TestError::new(format!("{folder} has no memory size")))
 }
 
 /// Resources of a type that the defaults create.

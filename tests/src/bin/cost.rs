@@ -1,21 +1,33 @@
-//! Prints what an idle deployment costs in a month.
+//! Prints what a deployment costs in a month.
 
 use std::process::ExitCode;
 
 use clap::Parser;
-use tests::{error::Result, idle_cost::IdleCost, program::done, report::say, template::Template};
+use tests::{
+    error::Result,
+    idle_cost::{IdleCost, Traffic},
+    program::done,
+    report::say,
+    template::Template,
+};
 
-/// What an idle deployment costs in a month, in US dollars, counted from `template.yaml` with the
-/// defaults of its parameters.
+/// What a deployment costs in a month, in US dollars, counted from `template.yaml` with the defaults
+/// of its parameters; without options, an idle one.
 ///
 /// The second amount deducts the free tier that does not expire, if nothing else in the account
-/// uses it. README.md and docs/deploying.md quote these amounts.
+/// uses it. README.md, docs/deploying.md and docs/scale.md quote these amounts.
 #[derive(Parser)]
 #[command(name = "cost")]
 struct Options {
     /// Print also how many units of each price are consumed
     #[arg(long)]
     units: bool,
+    /// Posts in the month, each of one target without a file
+    #[arg(long, default_value_t = 0.0)]
+    posts: f64,
+    /// Requests in the month, other than those that schedule the posts
+    #[arg(long, default_value_t = 0.0)]
+    requests: f64,
 }
 
 fn main() -> ExitCode {
@@ -23,7 +35,8 @@ fn main() -> ExitCode {
 }
 
 fn print(options: &Options) -> Result {
-    let cost = IdleCost::from_template(&Template::read()?)?;
+    let traffic = Traffic { posts: options.posts, requests: options.requests };
+    let cost = IdleCost::with_traffic(&Template::read()?, traffic)?;
     say(&format!("{:<18} {:>9} {:>9}", "", "a month", "with free"));
     for row in cost.rows() {
         say(&format!("{:<18} {:>9.2} {:>9.2}", row.name, row.dollars, row.dollars_beyond_free));

@@ -1,7 +1,7 @@
 //! What the documents say that an idle deployment costs, and what the template and the code do.
 
 use simulation::IdleRun;
-use tests::idle_cost::{IdleCost, Row, SCHEDULED_RUNS};
+use tests::idle_cost::{IdleCost, Row, SCHEDULED_RUNS, Traffic};
 use tests::template::Template;
 
 use crate::{Names, read};
@@ -26,13 +26,20 @@ fn guide_has_the_computed_cost() {
         .map(|it| it.split(" | ").map(|cell| cell.trim_matches('*')).collect())
         .collect();
 
-    for row in rows() {
+    let idle = rows();
+    let traffic = Traffic { posts: 1_000.0, requests: 0.0 };
+    let used = IdleCost::with_traffic(&Template::read().unwrap(), traffic).unwrap().rows();
+    for (row, used) in idle.iter().zip(used) {
         let is_about = |it: &&Vec<&str>| {
             it[0].trim_start_matches(|it: char| it.is_ascii_digit() || it == ' ').starts_with(row.name)
         };
         let Some(stated) = table.iter().find(is_about) else { panic!("the table has no row {}", row.name) };
         let computed = [amount(row.dollars), amount(row.dollars_beyond_free)];
         assert_eq!(stated[1..3], computed, "{}: tests/cost prints the amounts", row.name);
+        let added = used.dollars - row.dollars;
+        let digits = if row.name == "total" { 3 } else { 4 };
+        let added = if added < 0.000_01 { "–".to_owned() } else { format!("{added:.digits$}") };
+        assert_eq!(stated[3], added, "{}: of 1,000 posts", row.name);
     }
 }
 
@@ -68,7 +75,7 @@ fn guide_states_the_computed_usage() {
 }
 
 /// A whole number with commas.
-fn with_separators(number: f64) -> String {
+pub(crate) fn with_separators(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
