@@ -15,6 +15,7 @@ mod options;
 mod places;
 mod roles;
 mod routes;
+mod scale;
 mod tables;
 mod times;
 
