@@ -21,7 +21,7 @@ macro_rules! fake_platform {
         }
 
         fn addresses(&self) -> Vec<std::net::SocketAddr> {
-            vec![self.fake.address]
+            self.fake.addresses()
         }
 
         fn inject_fault(

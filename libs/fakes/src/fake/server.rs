@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use axum::Router;
 use chrono::{DateTime, Utc};
@@ -23,6 +23,8 @@ pub(crate) struct FakeServer<M, K = ()> {
     pub(crate) kind: K,
     pub(crate) clock: Clock,
     pub(crate) address: SocketAddr,
+    /// Where a platform with two origins listens, too.
+    second_address: OnceLock<SocketAddr>,
     /// Our service's app. Unused where the platform has no OAuth.
     pub(crate) app: App,
     pub(crate) request_log: RequestLog,
@@ -72,6 +74,7 @@ where
             kind,
             clock,
             address,
+            second_address: OnceLock::new(),
             app,
             request_log: RequestLog::default(),
             oauth: Mutex::new(oauth),
@@ -79,10 +82,19 @@ where
             troubles: Mutex::default(),
             echo: Echo::default(),
         });
-        let server = front::wrap(routes, Arc::clone(&fake)).with_state(Arc::clone(&fake));
-        let server = echo::wrap(layer(server), &fake.echo);
-        wire::serve_on(listener, request_log::wrap(server, &fake.request_log));
+        wire::serve_on(listener, fake.wrap(routes, layer));
         fake
+    }
+
+    /// Serves these routes on an origin of their own.
+    pub(crate) async fn serve_second(self: &Arc<Self>, routes: Router<Arc<Self>>) {
+        let address = wire::serve(self.wrap(routes, |server| server)).await;
+        assert!(self.second_address.set(address).is_ok(), "there are two origins");
+    }
+
+    fn wrap(self: &Arc<Self>, routes: Router<Arc<Self>>, layer: impl FnOnce(Router) -> Router) -> Router {
+        let server = front::wrap(routes, Arc::clone(self)).with_state(Arc::clone(self));
+        request_log::wrap(echo::wrap(layer(server), &self.echo), &self.request_log)
     }
 
     /// From now on error responses repeat the request. Returns whether they have messages.
@@ -116,6 +128,15 @@ impl<M, K> FakeServer<M, K> {
     /// Without a trailing slash.
     pub(crate) fn base_url(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    /// The second origin.
+    pub(crate) fn second_url(&self) -> String {
+        format!("http://{}", self.second_address.get().expect("the fake has started"))
+    }
+
+    pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
+        [self.address].into_iter().chain(self.second_address.get().copied()).collect()
     }
 }
 
