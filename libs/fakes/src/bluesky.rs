@@ -1,268 +1,267 @@
-//! Bluesky: a personal data server with one account, its authorization server,
-//! a PLC directory, a handle resolver, an `AppView` and the video service.
+//! Bluesky: a personal data server with one account, its authorization server, a PLC directory, a
+//! handle resolver, an `AppView` and the video service.
 //!
-//! The fake refuses what `@atproto/pds` 0.5 refuses, and also records that a real
-//! server accepts but no reader can display: see [`Bluesky`].
+//! A thin double. The full test run uses a real data server, which proves what this one leaves out:
+//! the lexicons of records, the metadata of clients, the times and the single use of proofs and
+//! assertions, the lifetimes of grants. The video service and faults exist only here.
 
-mod account;
 mod api_error;
-mod blobs;
-mod browser;
 mod caller;
-mod cid;
-mod client;
 mod dpop;
-mod embed;
-mod facet;
+mod front;
 mod identity;
-mod input;
-mod jose;
-mod limits;
+mod jwt;
 mod oauth;
 mod parts;
-mod pds_state;
-mod record;
 mod repo;
-mod schema;
-mod scope;
-mod service;
 mod session;
-mod tid;
-mod trouble;
+mod shown_text;
 mod video;
 
 /// A text as Bluesky's own clients post it.
 pub use self::client::shortened as shortened_links;
 
-use std::net::SocketAddr;
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware::from_fn_with_state;
 use chrono::SecondsFormat;
 use domain::clock::Clock;
-use domain::media::MimeType;
 use platforms::FieldValues;
-use platforms::conformance::fake_platform::{
-    Call, Decision, Detour, FakePlatform, InjectedFault, PublicMedium, PublicPost,
-};
+use platforms::conformance::fake_platform::{Call, Decision, Detour, FakePlatform, InjectedFault, PublicPost};
 use serde_json::{Value, json};
 use url::Url;
 
-use self::account::Status;
-use self::dpop::Realm;
-use self::pds_state::repo::{Entry, Prepared};
-use self::pds_state::{PdsState, Shared};
-use crate::fake::echo::{self, Echo};
-use crate::fake::wire;
+use self::api_error::ApiError;
+use self::parts::Upload;
+use self::repo::{Blob, POST, Record};
+use self::video::{Job, ServiceToken};
+use crate::fake::fake_platform::fake_platform;
+use crate::fake::oauth::{Authorizes, decide, secret};
+use crate::fake::server::FakeServer;
+
+/// The display name of the account.
+const NAME: &str = "Alice";
+
+/// The DID of the data server and of the video service: their host.
+const PDS_DID: &str = "did:web:127.0.0.1";
 
 /// The Bluesky servers that one account uses.
 ///
 /// They have two origins: one for the authorization server, one for all others.
 ///
-/// Stricter than the real servers: facets start and end at characters of the text
-/// and do not overlap, embeds have a known type, records are validated even with
-/// `validate: false`, a pushed request needs a `DPoP` proof, a client assertion
-/// needs an `exp`, `htu` has no query, redirect URIs of a web client are on its
-/// own origin, a blob that no record refers to is deleted after an hour, and a reply
-/// follows posts of the account, by their current content ids.
+/// Stricter than the real servers: facets start and end at characters of the text and do not
+/// overlap, a request needs a valid `DPoP` proof, a file that no record refers to is deleted after
+/// an hour, and a reply follows posts of the account, by their current content ids.
 #[derive(Clone)]
 pub struct Bluesky {
-    world: Shared,
-    addresses: [SocketAddr; 2],
-    browser: reqwest::Client,
-    echo: Echo,
+    fake: Arc<Fake>,
+}
+
+type Fake = FakeServer<Memory>;
+
+/// How the servers behave.
+pub struct Settings {
+    /// Why the account is not active: `deactivated` or `takendown`.
+    pub status: Option<&'static str>,
+    /// Whether the main password alone does not sign in; app passwords still do.
+    pub needs_second_factor: bool,
+    pub is_email_confirmed: bool,
+    /// The server that the account moved to.
+    pub moved_to: Option<String>,
+    /// Without an `AppView`, profiles are only records.
+    pub has_app_view: bool,
+    /// Whether the server is from before August 2025, without narrow scopes.
+    pub is_old: bool,
+    /// Whether the server is from before June 2026. Real ones accept a gallery without validation;
+    /// the fake refuses it, because many readers cannot display it.
+    pub lacks_galleries: bool,
+    /// The limit of `uploadBlob`.
+    pub blob_limit: u64,
+    /// How many status requests find a video job unfinished.
+    pub video_polls: usize,
+    /// How many videos the account may still upload today.
+    pub videos_left: u64,
+    /// How many of the next video jobs fail, and with which `failureCode`; `None`: without one, as before July 2026.
+    pub failing_jobs: (usize, Option<&'static str>),
+    /// How many of the next multipart uploads fail when the client finishes them.
+    pub failing_uploads: usize,
+    /// The part size of multipart uploads; `None`: no multipart uploads.
+    pub part_bytes: Option<u64>,
+    /// Whether `uploadVideo` returns the status in `jobStatus`, as the lexicon defines, or without
+    /// this wrapper, as the service does in practice.
+    pub follows_lexicon: bool,
+}
+
+struct Memory {
+    settings: Settings,
+    app_password: String,
+    /// Client documents, by URL.
+    clients: BTreeMap<String, Value>,
+    /// Pushed authorization requests as forms, by `request_uri`.
+    pushed: BTreeMap<String, String>,
+    service_tokens: BTreeMap<String, ServiceToken>,
+    /// Oldest first.
+    records: Vec<Record>,
+    commits: usize,
+    /// By content id.
+    blobs: BTreeMap<String, Blob>,
+    jobs: BTreeMap<String, Job>,
+    uploads: BTreeMap<String, Upload>,
+    /// How often each part of an upload arrived.
+    part_counts: BTreeMap<(String, u64), usize>,
 }
 
 impl Bluesky {
-    pub const HANDLE: &str = account::HANDLE;
-    /// Another user's handle, for mentions.
-    pub const OTHER_HANDLE: &str = account::OTHER_HANDLE;
+    pub const HANDLE: &str = "alice.test";
+    pub const DID: &str = "did:plc:4nkw6tzfgtxqzcbbl2s5vtsf";
+    /// The account's own password, not an app password.
+    pub const MAIN_PASSWORD: &str = "correct-horse-battery-staple";
+    /// Another user, for mentions and quotes.
+    pub const OTHER_HANDLE: &str = "bob.test";
+    pub const OTHER_DID: &str = "did:plc:zdq3gnhvtbs4ow5vkxhzxfqd";
 
-    pub fn did(&self) -> &'static str {
-        account::DID
+    /// Starts the fake on free ports, with the time of `clock`.
+    pub async fn start(clock: Clock) -> Self {
+        let pds = Router::new()
+            .merge(identity::routes())
+            .merge(session::routes())
+            .merge(repo::routes())
+            .merge(video::routes())
+            .merge(parts::routes())
+            .layer(from_fn_with_state(clock.clone(), dpop::check_proof))
+            .layer(DefaultBodyLimit::disable());
+        let issuer = oauth::routes(clock.clone());
+        let fake = Fake::serve("bluesky", clock, oauth::RULES, Memory::default(), pds).await;
+        fake.serve_second(issuer).await;
+        Self { fake }
     }
 
-    /// The DID of [`Bluesky::OTHER_HANDLE`].
-    pub fn other_did(&self) -> &'static str {
-        account::OTHER_DID
-    }
-
-    /// The origin of the data server, the directory, the resolver, the
-    /// `AppView` and the video service.
-    pub fn pds(&self) -> &str {
-        self.world.pds()
+    /// The origin of the data server, the directory, the resolver, the `AppView` and the video
+    /// service.
+    pub fn pds(&self) -> String {
+        self.fake.base_url()
     }
 
     /// The origin of the authorization server.
-    pub fn issuer(&self) -> &str {
-        self.world.issuer()
+    pub fn issuer(&self) -> String {
+        self.fake.second_url()
     }
 
-    /// Sets the document that the authorization server finds at `url`: a `client_id`
-    /// or its `jwks_uri`. The server makes no network calls. Like real servers, it
-    /// refuses client ids below `example.com` and redirect URIs on `.example` or `.test`.
+    /// Changes how the servers behave from now on.
+    pub fn change(&self, change: impl FnOnce(&mut Settings)) {
+        change(&mut self.fake.memory().settings);
+    }
+
+    /// Sets the document that the authorization server finds at `url`, a `client_id`. The server
+    /// makes no network calls.
     pub fn add_client_document(&self, url: &str, document: Value) {
-        self.world.state().clients.insert(url.to_owned(), document);
+        self.fake.memory().clients.insert(url.to_owned(), document);
     }
 
     /// The record at an `at://` URI, as it was written.
     pub fn record(&self, uri: &str) -> Option<Value> {
-        self.world.state().repo.at(uri).map(|it| it.value.clone())
+        self.fake.memory().find(uri).map(|it| it.value.clone())
     }
 
     /// Number of commits to the repository.
     pub fn commits(&self) -> usize {
-        self.world.state().repo.commits()
-    }
-
-    /// Sets the size limit of `uploadBlob`, in bytes; the default is 50 MiB.
-    pub fn set_blob_limit(&self, bytes: u64) {
-        self.world.state().blobs.limit = bytes;
+        self.fake.memory().commits
     }
 
     /// Deletes the blobs that no record refers to, as servers do after an hour or more.
     pub fn collect_blobs(&self) {
-        self.world.state().blobs.collect(|_| true);
-    }
-
-    /// Moderators take the account down, which ends its grants.
-    pub fn take_down(&self) {
-        let mut state = self.world.state();
-        state.account.status = Status::TakenDown;
-        state.grants.clear();
-        state.passwords.forget_refresh_tokens();
-    }
-
-    /// The user deactivates the account.
-    pub fn deactivate(&self) {
-        self.world.state().account.status = Status::Deactivated;
-    }
-
-    /// Makes the account active again.
-    pub fn reactivate(&self) {
-        self.world.state().account.status = Status::Active;
-    }
-
-    /// The user enables the second factor: the main password alone no longer signs
-    /// in, app passwords still do.
-    pub fn ask_for_second_factor(&self) {
-        self.world.state().account.second_factor = true;
-    }
-
-    /// The account's own password, not an app password.
-    pub fn main_password(&self) -> &'static str {
-        account::MAIN_PASSWORD
-    }
-
-    /// Whether there is an `AppView`. Without one, the fake responds like a data
-    /// server that has no `AppView` configured.
-    pub fn set_app_view(&self, has: bool) {
-        self.world.state().account.app_view = has;
-    }
-
-    /// Sets how many status requests find a video job unfinished; the default is two.
-    pub fn set_video_polls(&self, polls: usize) {
-        self.world.state().videos.polls = polls;
-    }
-
-    /// Makes the server one from before August 2025, without granular scopes.
-    pub fn is_old(&self) {
-        self.world.state().knows_no_narrow_scopes = true;
-        self.knows_no_galleries();
-    }
-
-    /// Makes the server one from before June 2026. Real ones accept a gallery without validation; the fake
-    /// refuses it, because many readers cannot display it.
-    pub fn knows_no_galleries(&self) {
-        self.world.state().knows_no_galleries = true;
-    }
-
-    /// The account moves to another server; this one keeps running without it.
-    pub fn move_to(&self, server: &str) {
-        let mut state = self.world.state();
-        state.account.moved_to = Some(server.to_owned());
-        state.account.status = Status::Deactivated;
+        self.fake.memory().collect_blobs(|_| true);
     }
 
     /// Adds a post of [`Bluesky::OTHER_HANDLE`] with this key, which may be quoted or
     /// not. Returns the reference that records use.
     pub fn add_other_post(&self, rkey: &str, may_be_quoted: bool) -> Value {
-        self.world.state().others.post(rkey, may_be_quoted)
-    }
-
-    /// Makes the account's e-mail address unconfirmed.
-    pub fn unconfirm_email(&self) {
-        self.world.state().account.confirmed = false;
-    }
-
-    /// Sets the part size of multipart uploads to the video service, in bytes; the
-    /// default is 5 MiB. `None`: no multipart uploads.
-    pub fn set_part_bytes(&self, part_bytes: Option<u64>) {
-        self.world.state().videos.parts.part_bytes = part_bytes;
+        let uri = |collection| repo::uri(Self::OTHER_DID, collection, rkey);
+        let mut memory = self.fake.memory();
+        if !may_be_quoted {
+            let rules = json!([{ "$type": "app.bsky.feed.postgate#disableRule" }]);
+            memory.add_record(uri("app.bsky.feed.postgate"), json!({ "embeddingRules": rules }));
+        }
+        memory.add_record(uri(POST), json!({ "$type": POST, "text": "quote me" }))
     }
 
     /// Deletes the unfinished uploads of the video service.
     pub fn forget_uploads(&self) {
-        self.world.state().videos.parts.uploads.clear();
+        self.fake.memory().uploads.clear();
     }
 
     /// How often each recorded part arrived at the video service, for all uploads.
     pub fn part_upload_counts(&self) -> Vec<usize> {
-        self.world.state().videos.parts.taken.values().copied().collect()
+        self.fake.memory().part_counts.values().copied().collect()
     }
+}
 
-    /// Sets how many videos the account may still upload today; the default is 25.
-    pub fn set_videos_left(&self, videos: u64) {
-        self.world.state().videos.left = videos;
+impl Settings {
+    fn knows_galleries(&self) -> bool {
+        !self.is_old && !self.lacks_galleries
     }
+}
 
-    /// The next `count` jobs of the video service fail with this `failureCode`; `None`: without one, as before July 2026.
-    pub fn fail_video_jobs(&self, count: usize, code: Option<&'static str>) {
-        self.world.state().videos.failing = (count, code);
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            status: None,
+            needs_second_factor: false,
+            is_email_confirmed: true,
+            moved_to: None,
+            has_app_view: true,
+            is_old: false,
+            lacks_galleries: false,
+            blob_limit: 50 << 20,
+            video_polls: 2,
+            videos_left: 25,
+            failing_jobs: (0, None),
+            failing_uploads: 0,
+            part_bytes: Some(5 << 20),
+            follows_lexicon: false,
+        }
     }
+}
 
-    /// The next `count` multipart uploads fail when the client finishes them.
-    pub fn fail_uploads(&self, count: usize) {
-        self.world.state().videos.parts.failing = count;
+impl Memory {
+    /// Refuses while the account is taken down or deactivated.
+    fn check_status(&self) -> Result<(), ApiError> {
+        match self.settings.status {
+            None => Ok(()),
+            Some("takendown") => Err(ApiError::unauthorized("AccountTakedown", "Account has been taken down")),
+            Some(_) => Err(ApiError::unauthorized("AccountDeactivated", "Account is deactivated")),
+        }
     }
+}
 
-    /// Whether `uploadVideo` returns the status in `jobStatus`, as the lexicon defines, or
-    /// without this wrapper, as the service does in practice.
-    pub fn set_follows_lexicon(&self, by_lexicon: bool) {
-        self.world.state().videos.by_lexicon = by_lexicon;
+impl Default for Memory {
+    fn default() -> Self {
+        let mut memory = Self {
+            settings: Settings::default(),
+            app_password: secret(),
+            clients: BTreeMap::new(),
+            pushed: BTreeMap::new(),
+            service_tokens: BTreeMap::new(),
+            records: Vec::new(),
+            commits: 0,
+            blobs: BTreeMap::new(),
+            jobs: BTreeMap::new(),
+            uploads: BTreeMap::new(),
+            part_counts: BTreeMap::new(),
+        };
+        let profile = repo::uri(Bluesky::DID, "app.bsky.actor.profile", "self");
+        memory.add_record(profile, json!({ "$type": "app.bsky.actor.profile", "displayName": NAME }));
+        memory
     }
 }
 
 #[async_trait]
 impl FakePlatform for Bluesky {
-    async fn start(clock: Clock) -> Self {
-        let fake: Shared = Arc::new(PdsState::new(clock));
-        let pds = Router::new()
-            .merge(identity::routes())
-            .merge(session::routes())
-            .merge(service::routes())
-            .merge(repo::routes())
-            .merge(blobs::routes())
-            .merge(video::routes())
-            .merge(parts::routes());
-        let echo = Echo::default();
-        let pds = trouble::wrap(&fake, Realm::Pds, pds);
-        let pds = wire::serve(echo::wrap(pds, &echo)).await;
-        let issuer = trouble::wrap(&fake, Realm::AuthorizationServer, oauth::routes());
-        let issuer = wire::serve(echo::wrap(issuer, &echo)).await;
-        fake.settle(&format!("http://{pds}"), &format!("http://{issuer}"));
-        Self { world: fake, addresses: [pds, issuer], browser: wire::browser(), echo }
-    }
-
-    fn name(&self) -> &'static str {
-        "bluesky"
-    }
-
-    fn addresses(&self) -> Vec<SocketAddr> {
-        self.addresses.to_vec()
-    }
+    fake_platform!("bluesky");
 
     fn settings(&self) -> Value {
         let url = self.pds();
@@ -270,14 +269,12 @@ impl FakePlatform for Bluesky {
     }
 
     fn form_values(&self) -> FieldValues {
-        FieldValues::from([("handle".to_owned(), account::HANDLE.into())])
+        FieldValues::from([("handle".to_owned(), Self::HANDLE.into())])
     }
 
     fn direct_form_values(&self) -> Option<FieldValues> {
-        let password = self.world.state().passwords.current().to_owned();
-        let mut answers = self.form_values();
-        answers.insert("app_password".to_owned(), password.into());
-        Some(answers)
+        let password = self.fake.memory().app_password.as_str().into();
+        Some(self.form_values().into_iter().chain([("app_password".to_owned(), password)]).collect())
     }
 
     /// With a server URL as the handle, the adapter asks that server for its identity.
@@ -291,90 +288,46 @@ impl FakePlatform for Bluesky {
     }
 
     async fn redirect_url(&self, url: &str, decision: Decision) -> Url {
-        browser::decide(&self.browser, url, decision).await
-    }
-
-    fn echo_requests(&self) -> bool {
-        self.echo.store(true, Ordering::Relaxed);
-        true
-    }
-
-    fn inject_fault(&self, call: Call, fault: InjectedFault, count: usize) {
-        self.world.injected_faults().order(call, fault, count);
+        decide(url, Self::HANDLE, decision).await
     }
 
     fn can_fail(&self, call: Call, fault: InjectedFault) -> bool {
         fault != InjectedFault::Refused || matches!(call, Call::Upload | Call::Process | Call::Publish)
     }
 
-    /// The user removes the app from the connected apps and deletes the app
-    /// password; a new one replaces it. As on real servers, access tokens of app
-    /// password sessions stay valid until they expire.
+    /// The user removes the app from the connected apps and deletes the app password; a new one
+    /// replaces it.
     fn revoke(&self) {
-        let mut state = self.world.state();
-        state.grants.clear();
-        state.passwords.revoke();
+        self.fake.oauth().revoke_all();
+        self.fake.memory().app_password = secret();
     }
 
     fn end_access_tokens(&self) {
-        let now = self.world.clock.now();
-        let mut state = self.world.state();
-        state.grants.end_access(now);
-        state.passwords.end_access();
+        Authorizes::end_access_tokens(&*self.fake);
     }
 
-    fn translate_refusals(&self) -> bool {
-        self.world.injected_faults().translate();
-        true
-    }
-
-    fn publish_manual_posts(&self, count: usize) {
-        let now = self.world.clock.now();
-        let mut state = self.world.state();
-        for number in 1..=count {
-            let created_at = now.to_rfc3339_opts(SecondsFormat::Millis, true);
-            let value = json!({ "text": format!("by hand, number {number}"), "createdAt": created_at });
-            let prepared = Prepared::read(record::POST, Some(&tid::at(now, number)), value, String::new);
-            state.repo.entries.push(prepared.expect("it is a post").entry);
-        }
+    fn publish_manual_post(&self, text: &str) {
+        let created_at = self.fake.clock.now().to_rfc3339_opts(SecondsFormat::Millis, true);
+        let mut memory = self.fake.memory();
+        let uri = repo::uri(Self::DID, POST, &format!("manual{}", memory.records.len()));
+        memory.add_record(uri, json!({ "$type": POST, "text": text, "createdAt": created_at }));
     }
 
     fn public_posts(&self) -> Vec<PublicPost> {
-        let state = self.world.state();
-        let medium = |(blob, alt_text): &(embed::BlobRef, Option<String>)| {
-            let stored = state.blobs.get(&blob.cid).expect("a record's files are kept");
-            PublicMedium {
-                mime_type: MimeType::parse(&stored.mime_type).expect("a type that the service knows"),
-                bytes: stored.bytes.to_vec(),
-                alt_text: alt_text.clone(),
-            }
-        };
-        let post = |entry: &Entry| PublicPost {
-            id: entry.uri(),
-            text: entry.value["text"].as_str().unwrap_or_default().to_owned(),
-            media: embed::media(&entry.value["embed"]).iter().map(medium).collect(),
-            reply_to: record::parent(&entry.value).map(str::to_owned),
-        };
-        state.repo.entries(record::POST).map(post).collect()
+        let memory = self.fake.memory();
+        memory.posts().map(|it| memory.public_post(it)).collect()
     }
 
     fn displayed_text(&self, text: &str) -> String {
-        client::shortened(text)
+        shown_text::shortened(text)
     }
 
     fn links(&self) -> Option<Vec<String>> {
-        let state = self.world.state();
-        let latest = state.repo.entries(record::POST).last().map(|it| &it.value);
-        Some(latest.map_or_else(Vec::new, |it| facet::links(&it["facets"], it["text"].as_str().unwrap_or_default())))
+        let memory = self.fake.memory();
+        Some(memory.posts().last().map_or_else(Vec::new, |it| repo::links(&it.value)))
     }
 
     fn grant_count(&self) -> usize {
-        let now = self.world.clock.now();
-        let state = self.world.state();
-        state.grants.usable(now) + state.passwords.usable(now)
-    }
-
-    fn call_count(&self, call: Call) -> usize {
-        self.world.injected_faults().calls(call)
+        self.fake.oauth().usable()
     }
 }

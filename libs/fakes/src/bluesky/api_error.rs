@@ -2,8 +2,11 @@
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, TimeDelta, Utc};
 use http::{HeaderName, StatusCode};
 use serde_json::{Value, json};
+
+use crate::fake::oauth::Fault;
 
 /// An error, with the real servers' message where it is known.
 #[derive(Debug)]
@@ -13,6 +16,8 @@ pub(super) struct ApiError {
     headers: Vec<(HeaderName, String)>,
 }
 
+pub(super) type ApiResult = Result<Json<Value>, ApiError>;
+
 impl ApiError {
     /// Error of a data server, an `AppView` or the video service.
     pub(super) fn xrpc(status: StatusCode, error: &str, message: impl Into<String>) -> Self {
@@ -21,7 +26,7 @@ impl ApiError {
 
     /// 400 `InvalidRequest`.
     pub(super) fn invalid(message: impl Into<String>) -> Self {
-        Self::xrpc(StatusCode::BAD_REQUEST, "InvalidRequest", message)
+        Self::bad("InvalidRequest", message)
     }
 
     /// 400 with the given error name.
@@ -39,22 +44,22 @@ impl ApiError {
         Self::xrpc(StatusCode::PAYLOAD_TOO_LARGE, "PayloadTooLarge", "request entity too large")
     }
 
+    /// 429. The reset is in whole seconds since 1970, rounded up.
+    pub(super) fn rate_limited(resets_at: DateTime<Utc>) -> Self {
+        let reset = (resets_at + TimeDelta::milliseconds(999)).timestamp();
+        Self::xrpc(StatusCode::TOO_MANY_REQUESTS, "RateLimitExceeded", "Rate Limit Exceeded")
+            .with("ratelimit-limit", "5000")
+            .with("ratelimit-remaining", "0")
+            .with("ratelimit-reset", reset.to_string())
+    }
+
     /// 400 of the authorization server.
     pub(super) fn oauth(error: &str, description: impl Into<String>) -> Self {
         let body = json!({ "error": error, "error_description": description.into() });
         Self { status: StatusCode::BAD_REQUEST, body, headers: Vec::new() }
     }
 
-    /// Whether the client has to repeat the request with another proof.
-    pub(super) fn needs_new_proof(&self) -> bool {
-        matches!(self.body["error"].as_str(), Some("use_dpop_nonce" | "invalid_dpop_proof"))
-    }
-
-    pub(super) fn with_status(self, status: StatusCode) -> Self {
-        Self { status, ..self }
-    }
-
-    pub(super) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+    fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((HeaderName::from_static(name), value.into()));
         self
     }
@@ -62,7 +67,13 @@ impl ApiError {
     /// 401 with the challenge of RFC 9449.
     pub(super) fn with_challenge(self, error: &str) -> Self {
         let challenge = format!(r#"DPoP algs="ES256", error="{error}""#);
-        self.with_status(StatusCode::UNAUTHORIZED).with("www-authenticate", challenge)
+        Self { status: StatusCode::UNAUTHORIZED, ..self }.with("www-authenticate", challenge)
+    }
+}
+
+impl From<Fault> for ApiError {
+    fn from(fault: Fault) -> Self {
+        Self { status: fault.status(), ..Self::oauth(fault.code(), fault.message()) }
     }
 }
 

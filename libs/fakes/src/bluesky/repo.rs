@@ -1,318 +1,229 @@
-//! The account's repository: records by collection and key.
+//! Records and their files. The lexicons of records are left to the real server. The fake checks
+//! the length of a text, what real servers accept although no reader can display it, and that the
+//! files are there.
 
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::Arc;
+
+use axum::body::Bytes;
 use axum::extract::{Query, State};
-use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use chrono::{DateTime, Utc};
-use http::StatusCode;
-use serde::Deserialize;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::media::MimeType;
+use http::HeaderMap;
+use http::header::CONTENT_LENGTH;
+use platforms::conformance::fake_platform::{PublicMedium, PublicPost};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use unicode_segmentation::UnicodeSegmentation;
 
-use super::api_error::ApiError;
-use super::caller::{self, Caller};
-use super::input::{self, Input};
-use super::limits::{self, Allowance, Route};
-use super::pds_state::repo::{Entry, Prepared};
-use super::pds_state::{PdsState, Shared, State as Everything};
-use super::scope::Action;
-use super::{account, embed, record, tid};
+use super::api_error::{ApiError, ApiResult};
+use super::caller::Caller;
+use super::{Bluesky, Fake, Memory};
+use crate::fake::params::essence;
 
-pub(super) fn routes() -> Router<Shared> {
+/// The collection of posts.
+pub(super) const POST: &str = "app.bsky.feed.post";
+
+/// How long a file is kept that no record refers to: the minimum of the blob specification.
+const UNREFERENCED_BLOBS_LIVE: TimeDelta = TimeDelta::hours(1);
+
+/// A record of any user.
+pub(super) struct Record {
+    pub(super) uri: String,
+    pub(super) cid: String,
+    pub(super) value: Value,
+}
+
+pub(super) struct Blob {
+    mime_type: String,
+    bytes: Bytes,
+    uploaded_at: DateTime<Utc>,
+}
+
+pub(super) fn routes() -> Router<Arc<Fake>> {
     Router::new()
         .route("/xrpc/com.atproto.repo.putRecord", post(put))
-        .route("/xrpc/com.atproto.repo.createRecord", post(create))
-        .route("/xrpc/com.atproto.repo.deleteRecord", post(delete))
-        .route("/xrpc/com.atproto.repo.applyWrites", post(apply_writes))
         .route("/xrpc/com.atproto.repo.getRecord", get(get_record))
-        .route("/xrpc/com.atproto.repo.listRecords", get(list))
+        .route("/xrpc/com.atproto.repo.uploadBlob", post(upload))
 }
 
-/// The precondition of a write: the record that may exist before the write.
-enum Swap<'a> {
-    Any,
-    Nothing,
-    This(&'a str),
+/// The hash of a record or file, equal for equal contents. The hash of real servers has another
+/// format.
+pub(super) fn cid(prefix: &str, content: &[u8]) -> String {
+    Sha256::digest(content).iter().fold(prefix.to_owned(), |mut cid, byte| {
+        let _ = write!(cid, "{byte:02x}");
+        cid
+    })
 }
 
-impl<'a> Swap<'a> {
-    /// A missing field allows any record, `null` allows none.
-    fn read(input: &'a Value, name: &str) -> Self {
-        match input.get(name) {
-            Some(Value::String(cid)) => Self::This(cid),
-            Some(Value::Null) => Self::Nothing,
-            _ => Self::Any,
-        }
-    }
-
-    fn allows(&self, current: Option<&str>) -> bool {
-        match self {
-            Self::Any => true,
-            Self::Nothing => current.is_none(),
-            Self::This(cid) => current == Some(cid),
-        }
-    }
+pub(super) fn uri(did: &str, collection: &str, rkey: &str) -> String {
+    format!("at://{did}/{collection}/{rkey}")
 }
 
-async fn put(State(fake): State<Shared>, caller: Caller, input: Input) -> Result<Response, ApiError> {
-    let (collection, rkey) = (input.text("collection")?, input.text("rkey")?);
-    let allowance = check_may_write(&fake, &input, 2)?;
-    caller.repo(Action::Create, collection)?;
-    caller.repo(Action::Update, collection)?;
-    let prepared = Prepared::read(collection, Some(rkey), input.0["record"].clone(), String::new)?;
-
-    let now = fake.clock.now();
-    let mut state = fake.state();
-    let current = state.repo.get(collection, rkey).map(|it| it.cid.clone());
-    let status = prepared.status;
-    let mut answer = json!({
-        "uri": prepared.entry.uri(),
-        "cid": prepared.entry.cid,
-        "validationStatus": status,
-    });
-    // An equal record changes nothing, regardless of `swapRecord`.
-    if current.as_ref() != Some(&prepared.entry.cid) {
-        if !Swap::read(&input.0, "swapRecord").allows(current.as_deref()) {
-            return Err(ApiError::bad("InvalidSwap", format!("Record was at {}", current.unwrap_or_default())));
-        }
-        write(&mut state, prepared.entry, now)?;
-        answer["commit"] = state.repo.commit(now);
-    }
-    Ok((allowance.headers(), Json(answer)).into_response())
-}
-
-async fn create(State(fake): State<Shared>, caller: Caller, input: Input) -> Result<Response, ApiError> {
-    let collection = input.text("collection")?;
-    let allowance = check_may_write(&fake, &input, 3)?;
-    caller.repo(Action::Create, collection)?;
-    let rkey = input.0["rkey"].as_str();
-    let prepared = Prepared::read(collection, rkey, input.0["record"].clone(), || next_key(&fake))?;
-
-    let now = fake.clock.now();
-    let mut state = fake.state();
-    check_key_is_free(&state, &prepared.entry)?;
-    let mut answer = json!({
-        "uri": prepared.entry.uri(),
-        "cid": prepared.entry.cid,
-        "validationStatus": prepared.status,
-    });
-    write(&mut state, prepared.entry, now)?;
-    answer["commit"] = state.repo.commit(now);
-    Ok((allowance.headers(), Json(answer)).into_response())
-}
-
-async fn delete(State(fake): State<Shared>, caller: Caller, input: Input) -> Result<Response, ApiError> {
-    let (collection, rkey) = (input.text("collection")?, input.text("rkey")?);
-    let allowance = check_may_write(&fake, &input, 1)?;
-    caller.repo(Action::Delete, collection)?;
-    let now = fake.clock.now();
-    let mut state = fake.state();
-    let mut answer = json!({});
-    if remove(&mut state, collection, rkey) {
-        answer["commit"] = state.repo.commit(now);
-    }
-    Ok((allowance.headers(), Json(answer)).into_response())
-}
-
-async fn apply_writes(State(fake): State<Shared>, caller: Caller, input: Input) -> Result<Response, ApiError> {
-    let writes = input.0["writes"].as_array();
-    let writes = writes.filter(|it| it.len() <= 200).ok_or_else(|| ApiError::invalid("Too many writes. Max: 200"))?;
-    let actions: Vec<Action> = writes.iter().map(action).collect::<Result<_, _>>()?;
-    let points = |it: &Action| match it {
-        Action::Create => 3,
-        Action::Update => 2,
-        Action::Delete => 1,
-    };
-    let allowance = check_may_write(&fake, &input, actions.iter().map(points).sum())?;
-
-    let mut prepared = Vec::new();
-    for (write, &action) in writes.iter().zip(&actions) {
-        let collection = input::text(write, "collection")?;
-        caller.repo(action, collection)?;
-        let rkey = write["rkey"].as_str();
-        let value = if action == Action::Delete { json!({}) } else { write["value"].clone() };
-        let read = if action == Action::Delete {
-            None
-        } else {
-            Some(Prepared::read(collection, rkey, value, || next_key(&fake))?)
-        };
-        prepared.push((action, collection, rkey.unwrap_or_default(), read));
-    }
-    let now = fake.clock.now();
-    let mut state = fake.state();
-    for (action, _, _, read) in &prepared {
-        let Some(read) = read else { continue };
-        if *action == Action::Create {
-            check_key_is_free(&state, &read.entry)?;
-        }
-        state.blobs.check(&read.entry.blobs)?;
-    }
-    let mut results = Vec::new();
-    for (action, collection, rkey, read) in prepared {
-        let Some(Prepared { entry, status }) = read else {
-            remove(&mut state, collection, rkey);
-            results.push(json!({ "$type": "com.atproto.repo.applyWrites#deleteResult" }));
-            continue;
-        };
-        let name = format!(
-            "com.atproto.repo.applyWrites#{}Result",
-            if action == Action::Create { "create" } else { "update" }
-        );
-        results.push(json!({ "$type": name, "uri": entry.uri(), "cid": entry.cid, "validationStatus": status }));
-        write(&mut state, entry, now)?;
-    }
-    let commit = state.repo.commit(now);
-    Ok((allowance.headers(), Json(json!({ "commit": commit, "results": results }))).into_response())
-}
-
-fn action(write: &Value) -> Result<Action, ApiError> {
-    match write["$type"].as_str() {
-        Some("com.atproto.repo.applyWrites#create") => Ok(Action::Create),
-        Some("com.atproto.repo.applyWrites#update") => Ok(Action::Update),
-        Some("com.atproto.repo.applyWrites#delete") => Ok(Action::Delete),
-        _ => Err(ApiError::invalid(format!("Action not supported: {}", write["$type"]))),
-    }
-}
-
-/// Checks the rate limit, that the account may write, and that the repository is its own.
-fn check_may_write(fake: &PdsState, input: &Input, points: u64) -> Result<Allowance, ApiError> {
-    let allowance = limits::take(&mut fake.state().limits, Route::Write, points, fake.clock.now())?;
-    if !account::is_it(input.text("repo")?) {
+/// An equal record changes nothing. With `swapRecord: null`, another record is not replaced.
+async fn put(State(fake): State<Arc<Fake>>, caller: Caller, Json(input): Json<Value>) -> ApiResult {
+    let text = |name: &str| input[name].as_str().unwrap_or_default();
+    caller.require(&format!("repo:{}", text("collection")))?;
+    let uri = uri(Bluesky::DID, text("collection"), text("rkey"));
+    let mut memory = fake.memory();
+    memory.check_status()?;
+    if text("repo") != Bluesky::DID {
         return Err(ApiError::unauthorized("AuthenticationRequired", "Authentication Required"));
     }
-    caller::active(fake)?;
-    Ok(allowance)
-}
-
-fn next_key(fake: &PdsState) -> String {
-    tid::at(fake.clock.now(), fake.state().repo.commits() + 1)
-}
-
-/// Refuses a key that is in use. Like real servers, with 500 although it is the client's error.
-fn check_key_is_free(state: &Everything, entry: &Entry) -> Result<(), ApiError> {
-    if state.repo.get(&entry.collection, &entry.rkey).is_none() {
-        return Ok(());
-    }
-    Err(ApiError::xrpc(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", "Internal Server Error"))
-}
-
-/// Writes a record, replacing an existing one with the same key.
-fn write(state: &mut Everything, entry: Entry, now: DateTime<Utc>) -> Result<(), ApiError> {
-    if state.knows_no_galleries && embed::has_gallery(&entry.value["embed"]) {
-        return Err(ApiError::invalid("Invalid app.bsky.feed.post record: expected a known embed at $.record.embed"));
-    }
-    check_reply(state, &entry.value["reply"])?;
-    state.blobs.collect_expired(now);
-    state.blobs.check(&entry.blobs)?;
-    state.blobs.keep(&entry.blobs);
-    let is_it = |it: &Entry| it.collection == entry.collection && it.rkey == entry.rkey;
-    match state.repo.entries.iter().position(is_it) {
-        Some(index) => {
-            let before = std::mem::replace(&mut state.repo.entries[index], entry);
-            release_blobs(state, &before);
+    let value = input["record"].clone();
+    memory.check(&value, fake.clock.now())?;
+    let cid = cid("bafyrei", value.to_string().as_bytes());
+    let mut response = json!({ "uri": uri, "cid": cid, "validationStatus": "valid" });
+    match memory.records.iter_mut().find(|it| it.uri == uri) {
+        Some(stored) if stored.cid == cid => return Ok(Json(response)),
+        Some(stored) if input.get("swapRecord") == Some(&Value::Null) => {
+            return Err(ApiError::bad("InvalidSwap", format!("Record was at {}", stored.cid)));
         }
-        None => state.repo.entries.push(entry),
+        Some(stored) => *stored = Record { uri, cid, value },
+        None => memory.records.push(Record { uri, cid, value }),
     }
-    Ok(())
+    memory.commits += 1;
+    response["commit"] = json!({ "cid": response["cid"], "rev": memory.commits.to_string() });
+    Ok(Json(response))
 }
 
-/// Refuses a reply that is in no thread: its references are to records of the account as they are
-/// now, and its root is that of its parent.
-fn check_reply(state: &Everything, reply: &Value) -> Result<(), ApiError> {
-    if reply.is_null() {
-        return Ok(());
-    }
-    let refused = |message: &str| ApiError::invalid(format!("Invalid {} record: {message}", record::POST));
-    let find = |name: &str| {
-        let found = state.repo.at(reply[name]["uri"].as_str()?)?;
-        (reply[name]["cid"] == found.cid && found.collection == record::POST).then_some(found)
+async fn get_record(State(fake): State<Arc<Fake>>, Query(query): Query<BTreeMap<String, String>>) -> ApiResult {
+    let [repo, collection, rkey] = ["repo", "collection", "rkey"].map(|it| query.get(it).map_or("", String::as_str));
+    let memory = fake.memory();
+    let uri = uri(repo, collection, rkey);
+    let Some(Record { uri, cid, value }) = memory.find(&uri) else {
+        return Err(ApiError::bad("RecordNotFound", format!("Could not locate record: {uri}")));
     };
-    let (Some(root), Some(parent)) = (find("root"), find("parent")) else {
-        return Err(refused("no such record at $.record.reply"));
-    };
-    let root_of_parent = match &parent.value["reply"] {
-        Value::Null => parent.uri(),
-        reply => reply["root"]["uri"].as_str().unwrap_or_default().to_owned(),
-    };
-    if root.uri() == root_of_parent {
-        Ok(())
-    } else {
-        Err(refused("the root of another thread at $.record.reply.root"))
-    }
+    Ok(Json(json!({ "uri": uri, "cid": cid, "value": value })))
 }
 
-fn remove(state: &mut Everything, collection: &str, rkey: &str) -> bool {
-    let index = state.repo.entries.iter().position(|it| it.collection == collection && it.rkey == rkey);
-    let Some(index) = index else { return false };
-    let before = state.repo.entries.remove(index);
-    release_blobs(state, &before);
-    true
+async fn upload(State(fake): State<Arc<Fake>>, caller: Caller, headers: HeaderMap, bytes: Bytes) -> ApiResult {
+    let mime_type = essence(&headers);
+    caller.require(&format!("blob:{}/*", mime_type.split('/').next().unwrap_or_default()))?;
+    if !headers.contains_key(CONTENT_LENGTH) {
+        return Err(ApiError::invalid("Request length (Content-Length) is missing"));
+    }
+    let mut memory = fake.memory();
+    if memory.settings.blob_limit < bytes.len() as u64 {
+        return Err(ApiError::too_large());
+    }
+    Ok(Json(json!({ "blob": memory.add_blob(&mime_type, bytes, fake.clock.now()) })))
 }
 
-/// Deletes the files of a deleted record, unless another record refers to them.
-fn release_blobs(state: &mut Everything, before: &Entry) {
-    for blob in &before.blobs {
-        let elsewhere = state.repo.entries.iter().any(|it| it.blobs.iter().any(|other| other.cid == blob.cid));
-        if !elsewhere {
-            state.blobs.remove(&blob.cid);
+impl Memory {
+    pub(super) fn find(&self, uri: &str) -> Option<&Record> {
+        self.records.iter().find(|it| it.uri == uri)
+    }
+
+    /// Adds a record without checks. Returns the reference that other records use.
+    pub(super) fn add_record(&mut self, uri: String, value: Value) -> Value {
+        let cid = cid("bafyrei", value.to_string().as_bytes());
+        let reference = json!({ "uri": uri, "cid": cid });
+        self.records.push(Record { uri, cid, value });
+        reference
+    }
+
+    /// The posts of the account, oldest first.
+    pub(super) fn posts(&self) -> impl DoubleEndedIterator<Item = &Record> {
+        let start = uri(Bluesky::DID, POST, "");
+        self.records.iter().filter(move |it| it.uri.starts_with(&start))
+    }
+
+    /// Stores a file. Returns the blob object with which records refer to it.
+    pub(super) fn add_blob(&mut self, mime_type: &str, bytes: Bytes, now: DateTime<Utc>) -> Value {
+        let (cid, size) = (cid("bafkrei", &bytes), bytes.len());
+        self.blobs.insert(cid.clone(), Blob { mime_type: mime_type.to_owned(), bytes, uploaded_at: now });
+        json!({ "$type": "blob", "ref": { "$link": cid }, "mimeType": mime_type, "size": size })
+    }
+
+    /// Deletes the files whose upload time satisfies `is_old`, unless a record refers to them.
+    pub(super) fn collect_blobs(&mut self, is_old: impl Fn(DateTime<Utc>) -> bool) {
+        let referenced: Vec<_> = self.records.iter().flat_map(|it| blobs(&it.value)).collect();
+        self.blobs.retain(|cid, it| referenced.contains(&cid.as_str()) || !is_old(it.uploaded_at));
+    }
+
+    fn check(&mut self, record: &Value, now: DateTime<Utc>) -> Result<(), ApiError> {
+        let check = |holds: bool, what: &str| {
+            let message = || format!("Invalid {POST} record: {what}");
+            if holds { Ok(()) } else { Err(ApiError::invalid(message())) }
+        };
+        let text = record["text"].as_str().unwrap_or_default();
+        let fits = text.len() <= 3000 && text.graphemes(true).count() <= 300;
+        check(fits, "string too big (maximum 300 graphemes) at $.record.text")?;
+        let ranges: Option<Vec<_>> = facets(record).map(range).collect();
+        let mut ranges = ranges.unwrap_or_default();
+        ranges.sort_unstable();
+        let is_whole = |it: &(usize, usize)| text.get(it.0..it.1).is_some_and(|it| !it.is_empty());
+        let are_apart = ranges.windows(2).all(|pair| pair[0].1 <= pair[1].0);
+        check(ranges.len() == facets(record).count(), "expected byteStart and byteEnd at $.record.facets")?;
+        check(are_apart && ranges.iter().all(is_whole), "overlap or a cut character at $.record.facets")?;
+        let has_gallery = record.to_string().contains("app.bsky.embed.gallery");
+        check(self.settings.knows_galleries() || !has_gallery, "expected a known embed at $.record.embed")?;
+        let reply = &record["reply"];
+        let is_stored = |it: &Value| self.find(it["uri"].as_str()?).filter(|found| it["cid"] == found.cid);
+        if let (false, parent) = (reply.is_null(), is_stored(&reply["parent"])) {
+            let root = parent.map(|it| if it.value["reply"].is_null() { &it.uri } else { root_of(it) });
+            let is_root = root.is_some_and(|it| reply["root"]["uri"] == *it) && is_stored(&reply["root"]).is_some();
+            check(is_root, "no such thread at $.record.reply")?;
+        }
+        self.collect_blobs(|uploaded_at| uploaded_at + UNREFERENCED_BLOBS_LIVE < now);
+        match blobs(record).into_iter().find(|it| !self.blobs.contains_key(*it)) {
+            Some(missing) => Err(ApiError::bad("BlobNotFound", format!("Could not find blob: {missing}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// A post with its text, files and alternative texts.
+    pub(super) fn public_post(&self, record: &Record) -> PublicPost {
+        let embed = &record.value["embed"];
+        let embed = if embed["media"].is_null() { embed } else { &embed["media"] };
+        let pictures = ["images", "items"].iter().filter_map(|it| embed[it].as_array()).flatten();
+        let files = pictures.map(|it| (it, &it["image"])).chain([(embed, &embed["video"])]);
+        let medium = |(shown, blob): (&Value, &Value)| {
+            let blob = self.blobs.get(blob["ref"]["$link"].as_str()?).expect("a record's files are kept");
+            let alt_text = shown["alt"].as_str().filter(|it| !it.is_empty()).map(str::to_owned);
+            let mime_type = MimeType::parse(&blob.mime_type).expect("a type that the service knows");
+            Some(PublicMedium { mime_type, bytes: blob.bytes.to_vec(), alt_text })
+        };
+        PublicPost {
+            id: record.uri.clone(),
+            text: record.value["text"].as_str().unwrap_or_default().to_owned(),
+            media: files.filter_map(medium).collect(),
+            reply_to: record.value["reply"]["parent"]["uri"].as_str().map(str::to_owned),
         }
     }
 }
 
-#[derive(Deserialize)]
-struct GetRecordQuery {
-    repo: String,
-    collection: String,
-    rkey: String,
-    cid: Option<String>,
+/// The parts of a post's text that are links.
+pub(super) fn links(post: &Value) -> Vec<String> {
+    let text = post["text"].as_str().unwrap_or_default();
+    let links = facets(post).filter(|it| it["features"][0]["$type"] == "app.bsky.richtext.facet#link");
+    links.filter_map(|it| range(it).map(|(start, end)| text[start..end].to_owned())).collect()
 }
 
-async fn get_record(State(fake): State<Shared>, Query(wanted): Query<GetRecordQuery>) -> Result<Json<Value>, ApiError> {
-    let GetRecordQuery { repo, collection, rkey, cid } = wanted;
-    let state = fake.state();
-    if repo == account::OTHER_DID {
-        return state.others.record(&collection, &rkey).map(Json);
-    }
-    if !account::is_it(&repo) {
-        return Err(ApiError::invalid("Could not locate record"));
-    }
-    let found = state.repo.get(&collection, &rkey).filter(|it| cid.is_none_or(|cid| cid == it.cid));
-    let uri = format!("at://{}/{collection}/{rkey}", account::DID);
-    found
-        .map(|it| Json(it.respond()))
-        .ok_or_else(|| ApiError::bad("RecordNotFound", format!("Could not locate record: {uri}")))
+fn facets(post: &Value) -> impl Iterator<Item = &Value> {
+    post["facets"].as_array().into_iter().flatten()
 }
 
-#[derive(Deserialize)]
-struct ListRecordsQuery {
-    repo: String,
-    collection: String,
-    limit: Option<usize>,
-    cursor: Option<String>,
-    reverse: Option<bool>,
+/// The bytes of the text that a facet is about.
+fn range(facet: &Value) -> Option<(usize, usize)> {
+    let offset = |name: &str| facet["index"][name].as_u64().and_then(|it| usize::try_from(it).ok());
+    Some((offset("byteStart")?, offset("byteEnd")?))
 }
 
-/// Lists records by key, in descending order.
-async fn list(State(fake): State<Shared>, Query(page): Query<ListRecordsQuery>) -> Result<Json<Value>, ApiError> {
-    if !account::is_it(&page.repo) {
-        return Err(ApiError::invalid(format!("Could not find repo: {}", page.repo)));
+fn root_of(reply: &Record) -> &str {
+    reply.value["reply"]["root"]["uri"].as_str().unwrap_or_default()
+}
+
+/// The hashes of all files that a record refers to.
+fn blobs(value: &Value) -> Vec<&str> {
+    match value {
+        Value::Object(fields) if value["$type"] == "blob" => fields["ref"]["$link"].as_str().into_iter().collect(),
+        Value::Object(fields) => fields.values().flat_map(blobs).collect(),
+        Value::Array(items) => items.iter().flat_map(blobs).collect(),
+        _ => Vec::new(),
     }
-    let limit = page.limit.unwrap_or(50);
-    if !(1..=100).contains(&limit) {
-        return Err(ApiError::invalid("limit has to be between 1 and 100"));
-    }
-    let state = fake.state();
-    let mut entries: Vec<&Entry> = state.repo.entries(&page.collection).collect();
-    let upwards = page.reverse.unwrap_or(false);
-    entries.sort_by(|one, other| if upwards { one.rkey.cmp(&other.rkey) } else { other.rkey.cmp(&one.rkey) });
-    if let Some(cursor) = &page.cursor {
-        entries.retain(|it| if upwards { cursor < &it.rkey } else { &it.rkey < cursor });
-    }
-    entries.truncate(limit);
-    let records: Vec<Value> = entries.iter().map(|it| it.respond()).collect();
-    let mut answer = json!({ "records": records });
-    if let Some(last) = entries.last() {
-        answer["cursor"] = last.rkey.clone().into();
-    }
-    Ok(Json(answer))
 }

@@ -25,19 +25,19 @@ fn typed(harness: &AdapterHarness<Bluesky>, handle: &str) -> platforms::FieldVal
 
 #[tokio::test]
 async fn account_id_is_did_and_name_is_handle() {
-    let (harness, account) = connected().await;
+    let (_harness, account) = connected().await;
 
     let profile = &account.profile;
-    assert_eq!(profile.account_id, harness.fake.did());
+    assert_eq!(profile.account_id, Bluesky::DID);
     assert_eq!(profile.username.as_deref(), Some(Bluesky::HANDLE));
-    assert_eq!(profile.profile_url, Some(format!("https://bsky.app/profile/{}", harness.fake.did())));
+    assert_eq!(profile.profile_url, Some(format!("https://bsky.app/profile/{}", Bluesky::DID)));
     assert!(account.scopes.iter().any(|it| it == "repo:app.bsky.feed.post"), "{:?}", account.scopes);
 }
 
 #[tokio::test]
 async fn without_an_appview_the_account_is_the_same() {
     let harness = AdapterHarness::<Bluesky>::new().await;
-    harness.fake.set_app_view(false);
+    harness.fake.change(|it| it.has_app_view = false);
     let account = harness.connect().await;
     assert_eq!(account.profile.username.as_deref(), Some(Bluesky::HANDLE));
 }
@@ -45,15 +45,15 @@ async fn without_an_appview_the_account_is_the_same() {
 #[tokio::test]
 async fn a_did_an_at_sign_and_the_server_lead_to_the_same_account() {
     let harness = AdapterHarness::<Bluesky>::new().await;
-    let (pds, issuer) = (harness.fake.pds().to_owned(), harness.fake.issuer().to_owned());
-    for name in [harness.fake.did(), "@Alice.test", pds.as_str(), issuer.as_str()] {
+    let (pds, issuer) = (harness.fake.pds(), harness.fake.issuer());
+    for name in [Bluesky::DID, "@Alice.test", pds.as_str(), issuer.as_str()] {
         let (step, callback) = harness.authorize(&typed(&harness, name)).await.unwrap();
         let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
         let back = harness.fake.redirect_url(&url, Decision::Allow).await;
 
         let accounts = harness.complete(&callback_at(callback, &back)).await.unwrap();
 
-        assert_eq!(accounts[0].profile.account_id, harness.fake.did(), "{name}");
+        assert_eq!(accounts[0].profile.account_id, Bluesky::DID, "{name}");
         assert_eq!(accounts[0].profile.username.as_deref(), Some(Bluesky::HANDLE), "{name}");
     }
 }
@@ -84,7 +84,7 @@ async fn tokens_of_another_account_are_revoked() {
     let harness = AdapterHarness::<Bluesky>::new().await;
     let callback = harness.callback_after(Decision::Allow).await;
     let memory = callback.adapter_state.clone().unwrap();
-    let of_another = memory.expose_secret().replace(harness.fake.did(), harness.fake.other_did());
+    let of_another = memory.expose_secret().replace(Bluesky::DID, Bluesky::OTHER_DID);
     assert_ne!(memory.expose_secret(), of_another);
 
     let refusal = harness.complete(&Callback { adapter_state: Some(of_another.into()), ..callback }).await.unwrap_err();
@@ -98,10 +98,10 @@ async fn tokens_of_another_account_are_revoked() {
 async fn main_password_is_refused() {
     let harness = AdapterHarness::<Bluesky>::new().await;
     let mut values = harness.fake.form_values();
-    values.insert("app_password".to_owned(), harness.fake.main_password().into());
+    values.insert("app_password".to_owned(), Bluesky::MAIN_PASSWORD.into());
     for second_factor in [false, true] {
         if second_factor {
-            harness.fake.ask_for_second_factor();
+            harness.fake.change(|it| it.needs_second_factor = true);
         }
         let refusal = harness.authorize(&values).await.map(|(it, _)| it).unwrap_err();
         let ConnectError::Field { name: "app_password", message } = refusal else { panic!("{refusal:?}") };
@@ -113,7 +113,7 @@ async fn main_password_is_refused() {
 #[tokio::test]
 async fn an_account_that_is_not_active_is_not_connected() {
     let harness = AdapterHarness::<Bluesky>::new().await;
-    harness.fake.deactivate();
+    harness.fake.change(|it| it.status = Some("deactivated"));
     let values = harness.fake.direct_form_values().unwrap();
     let refusal = harness.authorize(&values).await.map(|(it, _)| it).unwrap_err();
     assert!(matches!(&refusal, ConnectError::Refused(words) if words.contains("not active")), "{refusal:?}");
@@ -153,7 +153,7 @@ async fn a_deployment_that_everybody_can_reach_has_a_document_and_a_key() {
 #[tokio::test]
 async fn a_server_without_narrow_scopes_is_asked_for_what_it_knows() {
     let harness = AdapterHarness::<Bluesky>::new().await;
-    harness.fake.is_old();
+    harness.fake.change(|it| it.is_old = true);
 
     let account = harness.connect().await;
 
@@ -167,7 +167,7 @@ async fn a_server_without_narrow_scopes_is_asked_for_what_it_knows() {
 #[tokio::test]
 async fn a_server_without_narrow_scopes_reads_a_document_of_its_own() {
     let harness = AdapterHarness::<Bluesky>::new().await;
-    harness.fake.is_old();
+    harness.fake.change(|it| it.is_old = true);
     let platform = harness.connector();
     let here = CallbackUrls::new(PUBLIC, "bluesky");
     for query in ["", "?scope=everything"] {

@@ -80,14 +80,14 @@ async fn an_app_password_that_was_taken_away_is_known_as_gone() {
 async fn an_account_that_is_not_active_any_more_wants_its_person() {
     let (harness, account) = connected().await;
     let post = harness.due(&account, "too late", Vec::new()).await;
-    harness.fake.deactivate();
+    harness.fake.change(|it| it.status = Some("deactivated"));
     let error = harness.publish(&post).await.unwrap_err();
     assert!(matches!(error, AttemptError::Unauthorized { .. }), "{error:?}");
 
-    harness.fake.reactivate();
+    harness.fake.change(|it| it.status = None);
     harness.publish(&post).await.unwrap();
 
-    harness.fake.take_down();
+    harness.fake.change(|it| it.status = Some("takendown"));
     let error = harness.publish(&post).await.unwrap_err();
     assert!(matches!(error, AttemptError::Unauthorized { .. }), "{error:?}");
 }
@@ -96,12 +96,12 @@ async fn an_account_that_is_not_active_any_more_wants_its_person() {
 async fn moved_account_gets_an_error() {
     let (harness, other) = AdapterHarness::<Bluesky>::with_second_fake().await;
     harness.connect().await;
-    harness.fake.move_to(other.pds());
+    harness.fake.change(|it| it.moved_to = Some(other.pds()));
     let refusal = harness.refresh().await.unwrap_err();
     assert!(matches!(&refusal, RefreshError::Gone(words) if words.contains("moved to the server")), "{refusal:?}");
 
     let (harness, _) = with_app_password().await;
-    harness.fake.move_to("https://new-home.example");
+    harness.fake.change(|it| it.moved_to = Some("https://new-home.example".to_owned()));
     let refusal = harness.refresh().await.unwrap_err();
     let words = "the account moved to the server new-home.example".to_owned();
     assert_eq!(refusal, RefreshError::Gone(words));
@@ -110,6 +110,6 @@ async fn moved_account_gets_an_error() {
 #[tokio::test]
 async fn an_account_whose_new_server_cannot_be_asked_is_renewed_as_before() {
     let (harness, _) = connected().await;
-    harness.fake.move_to("https://127.0.0.1:1");
+    harness.fake.change(|it| it.moved_to = Some("https://127.0.0.1:1".to_owned()));
     harness.refresh().await.unwrap();
 }

@@ -116,8 +116,8 @@ async fn files_that_were_thrown_away_are_uploaded_again_for_the_same_post() {
 async fn a_video_is_waited_for() {
     for by_lexicon in [false, true] {
         let (harness, account) = connected().await;
-        harness.fake.set_follows_lexicon(by_lexicon);
-        harness.fake.set_video_polls(7);
+        harness.fake.change(|it| it.follows_lexicon = by_lexicon);
+        harness.fake.change(|it| it.video_polls = 7);
 
         let record = record(&harness, &account, "moving", vec![sample(MimeType::Mp4, 1)]).await;
 
@@ -131,7 +131,7 @@ async fn a_video_is_waited_for() {
 #[tokio::test]
 async fn a_video_whose_upload_was_not_answered_is_not_processed_twice() {
     let (harness, account) = connected().await;
-    harness.fake.set_videos_left(1);
+    harness.fake.change(|it| it.videos_left = 1);
     harness.fake.inject_fault(Call::Upload, InjectedFault::LoseResponse, 1);
     let mut post = harness.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
 
@@ -139,7 +139,7 @@ async fn a_video_whose_upload_was_not_answered_is_not_processed_twice() {
     let mut errors = Vec::new();
     let prepared = harness.prepare(&post).await;
     assert!(matches!(prepared, Err(AttemptError::Unknown { .. })), "{prepared:?}");
-    harness.fake.set_videos_left(1);
+    harness.fake.change(|it| it.videos_left = 1);
     harness.prepare_all(&mut post, &mut errors).await.unwrap();
 
     harness.clock.skip_to(post.publish_at);
@@ -151,7 +151,7 @@ async fn a_video_whose_upload_was_not_answered_is_not_processed_twice() {
 async fn exhausted_video_quota_delays_the_post() {
     let harness = AdapterHarness::<Bluesky>::new().await;
     let account = harness.connect().await;
-    harness.fake.set_videos_left(0);
+    harness.fake.change(|it| it.videos_left = 0);
     let post = harness.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
     let error = harness.prepare(&post).await.unwrap_err();
     let opens_at = harness.clock.now() + TimeDelta::hours(1);
@@ -162,14 +162,14 @@ async fn exhausted_video_quota_delays_the_post() {
     assert_eq!(harness.fake.call_count(Call::Upload), 0);
 
     harness.clock.advance(TimeDelta::minutes(1));
-    harness.fake.set_videos_left(25);
+    harness.fake.change(|it| it.videos_left = 25);
     harness.prepare(&post).await.unwrap();
 }
 
 #[tokio::test]
 async fn unconfirmed_address_error_says_what_to_do() {
     let (harness, account) = connected().await;
-    harness.fake.unconfirm_email();
+    harness.fake.change(|it| it.is_email_confirmed = false);
     let post = harness.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
     let error = harness.prepare(&post).await.unwrap_err();
     assert!(
@@ -215,7 +215,7 @@ async fn an_upload_that_is_forgotten_is_a_setback_and_one_without_parts_goes_who
             post.progress = Some(progress);
             harness.fake.forget_uploads();
         } else {
-            harness.fake.set_part_bytes(None);
+            harness.fake.change(|it| it.part_bytes = None);
         }
 
         let passage = harness.deliver(&mut post).await.unwrap();
@@ -261,7 +261,7 @@ async fn a_video_whose_job_failed_is_uploaded_again_twice() {
     {
         for (failures, is_published) in [(1, true), (2, true), (3, false)] {
             let (harness, account) = connected().await;
-            harness.fake.fail_video_jobs(failures, code);
+            harness.fake.change(|it| it.failing_jobs = (failures, code));
             let mut post = harness.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
 
             let delivered = harness.deliver(&mut post).await;
@@ -282,7 +282,7 @@ async fn a_video_whose_job_failed_is_uploaded_again_twice() {
 #[tokio::test]
 async fn a_video_that_the_accounts_server_does_not_take_is_refused_at_once() {
     let (harness, account) = connected().await;
-    harness.fake.fail_video_jobs(1, Some("pds_upload_unsupported_blob_size"));
+    harness.fake.change(|it| it.failing_jobs = (1, Some("pds_upload_unsupported_blob_size")));
     let mut post = harness.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
 
     let error = harness.deliver(&mut post).await.unwrap_err();
@@ -296,7 +296,7 @@ async fn a_video_that_the_accounts_server_does_not_take_is_refused_at_once() {
 async fn an_upload_in_parts_that_failed_is_made_again_twice() {
     for (failures, is_published) in [(2, true), (3, false)] {
         let (harness, account) = connected().await;
-        harness.fake.fail_uploads(failures);
+        harness.fake.change(|it| it.failing_uploads = failures);
         let mut post = harness.post(&account, "moving", vec![large_video()]);
 
         let delivered = harness.deliver(&mut post).await;
@@ -315,7 +315,7 @@ async fn an_upload_in_parts_that_failed_is_made_again_twice() {
 #[tokio::test]
 async fn a_video_that_is_never_done_is_given_up() {
     let (harness, account) = connected().await;
-    harness.fake.set_video_polls(1000);
+    harness.fake.change(|it| it.video_polls = 1000);
     let mut post = harness.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
     let begun = harness.prepare(&post).await.unwrap();
     let Step::Again { progress, .. } = begun else { panic!("{begun:?}") };

@@ -44,7 +44,7 @@ fn link() -> String {
 async fn a_link_to_a_post_is_a_quote_of_it() {
     let (harness, account) = connected().await;
     let quoted = harness.fake.add_other_post(KEY, true);
-    let record = format!("at://{}/app.bsky.feed.post/{KEY}", harness.fake.other_did());
+    let record = format!("at://{}/app.bsky.feed.post/{KEY}", Bluesky::OTHER_DID);
     for text in [format!("Look: {}", link()), format!("Look: {record}."), link()] {
         let embed = embed(&harness, &account, &text, Vec::new(), Options::default()).await.unwrap();
         assert_eq!(embed, json!({"$type": "app.bsky.embed.record", "record": quoted}), "{text}");

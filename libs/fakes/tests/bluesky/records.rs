@@ -25,7 +25,7 @@ async fn a_record_says_when_it_was_due_and_where_its_words_lead() {
     };
     let tag = |it: &str| json!({"$type": "app.bsky.richtext.facet#tag", "tag": it});
     let link = json!({"$type": "app.bsky.richtext.facet#link", "uri": "https://127.0.0.1:1/a/path/of/some/length"});
-    let bob = json!({"$type": "app.bsky.richtext.facet#mention", "did": harness.fake.other_did()});
+    let bob = json!({"$type": "app.bsky.richtext.facet#mention", "did": Bluesky::OTHER_DID});
     assert_eq!(
         record,
         json!({

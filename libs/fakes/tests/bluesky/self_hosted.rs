@@ -113,7 +113,7 @@ async fn embed(harness: &AdapterHarness<SelfHosted>, account: &Account, text: &s
 #[tokio::test]
 async fn a_video_goes_to_the_accounts_own_server_within_its_limit() {
     let harness = AdapterHarness::<SelfHosted>::new().await;
-    harness.fake.bluesky.set_blob_limit(5 << 20);
+    harness.fake.bluesky.change(|it| it.blob_limit = 5 << 20);
     let account = harness.connect().await;
     assert!(account.rules.rules.contains(&Rule::max_video_bytes(5 << 20)), "{:?}", account.rules);
 
@@ -137,7 +137,7 @@ async fn a_server_from_before_galleries_has_posts_of_four_pictures() {
     for (is_old, most) in [(false, 10_u8), (true, 4)] {
         let harness = AdapterHarness::<SelfHosted>::new().await;
         if is_old {
-            harness.fake.bluesky.knows_no_galleries();
+            harness.fake.bluesky.change(|it| it.lacks_galleries = true);
         }
         let account = harness.connect().await;
         assert!(account.rules.rules.contains(&Rule::max_images(most.into())), "{:?}", account.rules);
@@ -198,7 +198,8 @@ async fn link_with_an_image_has_no_card() {
 async fn an_account_is_followed_to_a_server_that_takes_the_same_grant() {
     let harness = AdapterHarness::<SelfHosted>::new().await;
     harness.connect().await;
-    harness.fake.bluesky.move_to(&format!("http://{}", harness.fake.page));
+    let page = format!("http://{}", harness.fake.page);
+    harness.fake.bluesky.change(|it| it.moved_to = Some(page));
 
     let renewed = harness.refresh().await.unwrap();
 
