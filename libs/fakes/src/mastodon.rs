@@ -19,8 +19,6 @@ mod media;
 mod oauth;
 mod rewritten;
 mod statuses;
-#[cfg(test)]
-mod tests;
 mod website;
 
 use std::marker::PhantomData;

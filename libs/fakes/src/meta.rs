@@ -20,8 +20,6 @@ pub mod fields;
 pub mod lists;
 pub mod long_lived;
 pub mod select;
-#[cfg(test)]
-mod tests;
 pub mod trouble;
 pub mod usage;
 

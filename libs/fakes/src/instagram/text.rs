@@ -29,18 +29,3 @@ fn count_words_with_prefix(mark: char, caption: &str) -> usize {
     }
     count
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn caption_limits_characters_hashtags_and_mentions() {
-        assert_eq!(fault(&"🎉".repeat(1_100)), None);
-        assert!(fault(&"🎉".repeat(1_101)).is_some());
-        assert_eq!(fault(&"#one ".repeat(30)), None);
-        assert!(fault(&"#one ".repeat(31)).is_some());
-        assert!(fault(&"@one ".repeat(21)).is_some());
-        assert_eq!(fault(&"me@here.example a#b # @ ".repeat(40)), None);
-    }
-}

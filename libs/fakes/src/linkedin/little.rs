@@ -122,34 +122,3 @@ impl Read {
         self.0.iter().filter_map(word).collect()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_ends_at_an_unescaped_reserved_character() {
-        for (little, shown) in [
-            (r"all \(of\) it \\ \#1", r"all (of) it \ #1"),
-            ("only this (not that)", "only this "),
-            ("a_b", "a"),
-            ("a@b", "a"),
-            ("a#b", "a"),
-            ("# b", ""),
-            (r"c:\new", "c:"),
-            ("#lamp and {hashtag|\\#|light}!", "#lamp and #light!"),
-            ("@[Light](urn:li:organization:1) is on", "Light is on"),
-            ("{poll}", ""),
-        ] {
-            assert_eq!(Read::parse(little).shown(), shown, "{little}");
-        }
-    }
-
-    #[test]
-    fn little_text_round_trips() {
-        let read = Read::parse(r"\(#lamp\) @[Light](urn:li:organization:1)\_");
-        assert_eq!(read.to_text(), r"\({hashtag|\#|lamp}\) @[Light](urn:li:organization:1)\_");
-        assert_eq!(Read::parse(&read.to_text()), read);
-        assert_eq!(read.hashtags(), ["lamp"]);
-    }
-}

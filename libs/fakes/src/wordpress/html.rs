@@ -77,23 +77,3 @@ pub(super) fn plain(html: &str) -> String {
     // Last, because the other references begin with `&`.
     plain.replace("&amp;", "&")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_blocks_of_the_editor_are_parsed() {
-        let paragraph_block = |inner: &str| format!("<!-- wp:paragraph -->\n<p>{inner}</p>\n<!-- /wp:paragraph -->");
-        let read_one = |inner: &str| read(&paragraph_block(inner));
-        assert_eq!(
-            read_one("a &lt;b&gt;<br>&amp;lt; <a href=\"https://x.invalid/\">x</a>!").unwrap(),
-            [Block::Paragraph { text: "a <b>\n&lt; x!".to_owned(), links: vec!["x".to_owned()] }]
-        );
-        for wrong in ["<script>", "[gallery]", "a > b", "<b>x</b>", "a\nb"] {
-            assert!(read_one(wrong).is_err(), "{wrong}");
-        }
-        assert!(read("<p>no block</p>").is_err());
-        assert!(read("<!-- wp:html -->\nx\n<!-- /wp:html -->").is_err());
-    }
-}

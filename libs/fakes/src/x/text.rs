@@ -106,16 +106,3 @@ pub(super) fn beginning(text: &str) -> Option<String> {
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_length_matches_the_documentation() {
-        assert_eq!(weighted("Hello, world! 👋"), 16);
-        assert_eq!(weighted("https://example.com/a-very-long-path-that-goes-on?and=on."), 24);
-        assert_eq!(weighted("see example.com"), 4 + 23);
-        assert_eq!(weighted("字👨‍👩‍👧"), 4);
-    }
-}

@@ -2,10 +2,13 @@
 
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
+use domain::media::MimeType;
 use domain::text::PostText;
 use fakes::facebook::{Facebook, PAGE, PERSON_ID};
+use fakes::fake::request_log::RecordedRequest;
 use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault};
+use platforms::conformance::samples::sample;
 use platforms::{Account, AuthorizeStep, ConnectError, RefreshPolicy};
 use secrecy::ExposeSecret;
 
@@ -160,6 +163,18 @@ async fn changed_password_needs_reconnection() {
     assert!(matches!(error, AttemptError::Unauthorized { .. }), "{error:?}");
     let about = harness.connector().account_details(&account.profile, &account.credentials, harness.clock.now()).await;
     assert!(matches!(about, Err(AttemptError::Unauthorized { .. })), "{about:?}");
+}
+
+#[tokio::test]
+async fn every_call_proves_that_it_is_our_apps() {
+    let (harness, account) = harness().await;
+    let files = vec![sample(MimeType::Png, 1)];
+    harness.deliver(&mut harness.post(&account, "proven", files)).await.unwrap();
+
+    let calls = harness.fake.request_log.all();
+    let is_api_call = |it: &&RecordedRequest| it.request_line.contains("/v26.0/") && !it.request_line.contains("oauth");
+    let calls: Vec<_> = calls.iter().filter(is_api_call).map(|it| &it.request_line).collect();
+    assert!(2 < calls.len() && calls.iter().all(|it| it.contains("appsecret_proof=")), "{calls:?}");
 }
 
 #[tokio::test]

@@ -9,7 +9,6 @@ mod lost_answers;
 mod posts;
 mod refusals;
 mod rules;
-mod strictness;
 mod videos;
 
 use domain::media::MimeType;

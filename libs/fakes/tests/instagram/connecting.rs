@@ -1,12 +1,11 @@
 //! Connecting with Instagram Login, and tokens of 60 days.
 
-use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use fakes::instagram::{HANDLE, ID, Instagram};
 use fakes::meta::error::GraphError;
+use platforms::ConnectError;
 use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::fake_platform::Decision;
-use platforms::{ConnectError, RefreshError};
 use secrecy::ExposeSecret;
 
 use super::harness;
@@ -31,20 +30,6 @@ async fn an_account_is_connected_with_a_token_of_60_days() {
         assert_eq!(Some(ends_at.timestamp()), harness.fake.ends_at());
         assert_eq!((ends_at - harness.clock.now()).num_days(), 59, "some seconds less than 60 days");
     }
-}
-
-#[tokio::test]
-async fn a_token_of_today_is_not_lengthened_and_nothing_is_lost_by_trying() {
-    let (harness, _) = harness().await;
-
-    let refusal = harness.refresh().await.unwrap_err();
-    assert!(matches!(&refusal, RefreshError::Unreachable(words) if words.contains("24 hours")), "{refusal:?}");
-    harness.clock.advance(TimeDelta::days(1));
-    let renewed = harness.refresh().await.unwrap();
-
-    assert_eq!((renewed.expires_at.unwrap() - harness.clock.now()).num_days(), 59);
-    let due_at = harness.publisher().refresh_policy().due_at(&renewed, harness.clock.now());
-    assert!(harness.clock.now() + TimeDelta::days(1) <= due_at, "not before it is a day old");
 }
 
 #[tokio::test]

@@ -1,15 +1,14 @@
 //! Behavior specific to Instagram.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
+#[path = "../meta/both.rs"]
+mod both;
 mod by_facebook;
 mod connecting;
 mod containers;
 mod fetching;
 mod publishing;
-#[path = "../meta/quota.rs"]
-mod quota;
 mod rules;
-mod strictness;
 
 use fakes::instagram::Instagram;
 use http::Method;
@@ -26,5 +25,15 @@ async fn harness() -> (AdapterHarness<Instagram>, Account) {
 #[tokio::test]
 async fn page_at_the_quota_delays_the_post() {
     let block = |it: &Instagram, status| it.intermediary().block(Method::GET, "publishing_limit", status, 1);
-    quota::page_delays_the_post(block).await;
+    both::page_delays_the_post(block).await;
+}
+
+#[tokio::test]
+async fn young_token_is_not_extended() {
+    both::young_token_is_not_extended::<Instagram>().await;
+}
+
+#[tokio::test]
+async fn second_call_publishes_nothing() {
+    both::second_call_publishes_nothing::<Instagram>().await;
 }

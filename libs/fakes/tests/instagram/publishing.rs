@@ -39,22 +39,6 @@ async fn a_container_that_is_forgotten_or_too_old_is_made_anew() {
     }
 }
 
-/// Of two calls with one container, only the first publishes; the look-up finds its post.
-#[tokio::test]
-async fn a_second_call_publishes_nothing_and_leads_to_the_first() {
-    let (harness, account) = harness().await;
-    let post = harness.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
-    let since = harness.clock.now();
-    let published = harness.publish(&post).await.unwrap();
-
-    let error = harness.publish(&post).await.unwrap_err();
-
-    assert!(matches!(error, AttemptError::Unknown { may_still_run: false, .. }), "{error:?}");
-    let found = harness.resolve(&post, since).await;
-    assert!(matches!(&found, Resolution::Found(it) if *it == published), "{found:?}");
-    assert_eq!(harness.fake.public_posts().len(), 1);
-}
-
 /// Posts have become public although the response had this error.
 #[tokio::test]
 async fn a_block_for_spam_says_nothing_of_the_post_behind_it() {

@@ -1,4 +1,4 @@
-//! Behavior specific to LinkedIn, and requests that its fake rejects.
+//! Behavior specific to LinkedIn.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
 mod cards;
@@ -9,7 +9,6 @@ mod files;
 mod pages;
 mod posts;
 mod replay;
-mod strictness;
 
 use fakes::linkedin::{LinkedIn, Products, SelfServe};
 use platforms::Account;

@@ -1,4 +1,4 @@
-//! Behavior specific to Matrix, and requests that its fake rejects.
+//! Behavior specific to Matrix.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
 mod connecting;

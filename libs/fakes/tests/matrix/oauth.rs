@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use fakes::fake::wire::browser;
 use fakes::matrix::{Matrix, USER};
 use platforms::conformance::adapter_harness::{AdapterHarness, ORIGIN};
 use platforms::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault};
-use platforms::{AuthorizeStep, Callback, ConnectError, FieldValues, RefreshError};
+use platforms::{AuthorizeStep, ConnectError, FieldValues, RefreshError};
 use secrecy::ExposeSecret;
 use serde_json::json;
 use url::Url;
@@ -47,24 +46,6 @@ async fn this_service_is_registered_for_one_homeserver_and_each_account_is_a_dev
         (account.profile.account_id.as_str(), &account.scopes[..]),
         (USER, &["urn:matrix:client:api:*".to_owned()][..])
     );
-}
-
-#[tokio::test]
-async fn authorization_server_refuses_other_redirect_uris_and_other_verifiers() {
-    let harness = AdapterHarness::<Homeserver>::new().await;
-    let mut elsewhere = page(&harness).await;
-    let other = parameters(&elsewhere).into_iter().map(|(name, value)| match name.as_str() {
-        "redirect_uri" => (name, format!("{value}0")),
-        _ => (name, value),
-    });
-    let other: Vec<_> = other.collect();
-    elsewhere.query_pairs_mut().clear().extend_pairs(other);
-    assert_eq!(browser().get(elsewhere).send().await.unwrap().status(), 400);
-
-    let callback = harness.callback_after(Decision::Allow).await;
-    let refusal = harness.complete(&Callback { verifier: "another verifier".into(), ..callback }).await.unwrap_err();
-    assert!(matches!(refusal, ConnectError::Refused(_)), "{refusal:?}");
-    assert_eq!(harness.fake.grant_count(), 0);
 }
 
 #[tokio::test]

@@ -1,10 +1,9 @@
-//! Behavior specific to Slack, and requests that its fake rejects.
+//! Behavior specific to Slack.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
 mod connecting;
 mod files;
 mod messages;
-mod strictness;
 mod threads;
 
 use domain::options::{OptionValue, Options};

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use domain::testing::noon;
 use domain::token::{Pkce, random_token};
@@ -12,7 +11,7 @@ use fakes::threads::{ID, USERNAME};
 use platforms::conformance::fake_platform::{Call, FakePlatform};
 use platforms::{
     AppCredentials, AppSource, AuthorizationRequest, AuthorizeStep, CallbackUrls, Connect, ConnectError, FieldValues,
-    MemoryVault, PlatformSettings, RefreshError, Registry, Setup,
+    MemoryVault, PlatformSettings, Registry, Setup,
 };
 use secrecy::ExposeSecret;
 use serde_json::json;
@@ -36,20 +35,6 @@ async fn a_profile_is_connected_with_a_token_of_60_days() {
     assert_eq!(Some(ends_at.timestamp()), harness.fake.ends_at());
     assert_eq!((ends_at - harness.clock.now()).num_days(), 59, "some seconds less than 60 days");
     assert!(account.credentials.refresh_token.is_none());
-}
-
-#[tokio::test]
-async fn a_token_of_today_is_not_lengthened_and_nothing_is_lost_by_trying() {
-    let (harness, _) = harness().await;
-
-    let refusal = harness.refresh().await.unwrap_err();
-    assert!(matches!(&refusal, RefreshError::Unreachable(words) if words.contains("24 hours")), "{refusal:?}");
-    harness.clock.advance(TimeDelta::days(1));
-    let renewed = harness.refresh().await.unwrap();
-
-    assert_eq!((renewed.expires_at.unwrap() - harness.clock.now()).num_days(), 59);
-    let due_at = harness.publisher().refresh_policy().due_at(&renewed, harness.clock.now());
-    assert!(harness.clock.now() + TimeDelta::days(1) <= due_at, "not before it is a day old");
 }
 
 #[tokio::test]

@@ -1,14 +1,13 @@
 //! Behavior specific to Threads.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
+#[path = "../meta/both.rs"]
+mod both;
 mod connecting;
 mod containers;
 mod fetching;
 mod publishing;
-#[path = "../meta/quota.rs"]
-mod quota;
 mod rules;
-mod strictness;
 mod threads;
 
 use fakes::threads::Threads;
@@ -26,5 +25,15 @@ async fn harness() -> (AdapterHarness<Threads>, Account) {
 #[tokio::test]
 async fn page_at_the_quota_delays_the_post() {
     let block = |it: &Threads, status| it.intermediary().block(Method::GET, "publishing_limit", status, 1);
-    quota::page_delays_the_post(block).await;
+    both::page_delays_the_post(block).await;
+}
+
+#[tokio::test]
+async fn young_token_is_not_extended() {
+    both::young_token_is_not_extended::<Threads>().await;
+}
+
+#[tokio::test]
+async fn second_call_publishes_nothing() {
+    both::second_call_publishes_nothing::<Threads>().await;
 }

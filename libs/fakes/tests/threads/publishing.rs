@@ -40,22 +40,6 @@ async fn a_container_that_is_forgotten_is_made_anew() {
     assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
-/// Of two calls with one container, only the first publishes; the look-up finds its post.
-#[tokio::test]
-async fn a_second_call_publishes_nothing_and_leads_to_the_first() {
-    let (harness, account) = harness().await;
-    let post = harness.due(&account, "hello", Vec::new()).await;
-    let since = harness.clock.now();
-    let published = harness.publish(&post).await.unwrap();
-
-    let error = harness.publish(&post).await.unwrap_err();
-
-    assert!(matches!(error, AttemptError::Unknown { may_still_run: false, .. }), "{error:?}");
-    let found = harness.resolve(&post, since).await;
-    assert!(matches!(&found, Resolution::Found(it) if *it == published), "{found:?}");
-    assert_eq!(harness.fake.public_posts().len(), 1);
-}
-
 #[tokio::test]
 async fn what_is_public_and_not_listed_yet_is_waited_for_and_then_reported_without_a_link() {
     let (harness, account) = harness().await;

@@ -17,7 +17,7 @@ use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::conformance::options::{list, options, text};
 use platforms::conformance::samples::{Sample, sample};
 use platforms::{Account, Step};
-use serde_json::{Value, json};
+use serde_json::json;
 
 async fn harness() -> (AdapterHarness<X>, Account) {
     let harness = AdapterHarness::new().await;
@@ -260,34 +260,6 @@ async fn undeterminable_look_up_is_reported_to_the_user() {
     assert_eq!(harness.fake.posts_read(), 1);
 }
 
-#[tokio::test]
-async fn repeated_text_is_refused_with_advice() {
-    let (harness, account) = harness().await;
-    harness.fake.publish_manual_post("good morning");
-    let mut post = harness.post(&account, "good morning", Vec::new());
-
-    let refused = harness.deliver(&mut post).await.unwrap_err();
-
-    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("change the text")), "{refused:?}");
-}
-
-/// The earlier call took effect, but its post is not listed yet: the adapter neither repeats the
-/// call nor reports the post as refused.
-#[tokio::test]
-async fn duplicate_after_unknown_outcome_is_looked_up() {
-    let (harness, account) = harness().await;
-    let post = harness.due(&account, "good morning", Vec::new()).await;
-    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    let began = harness.clock.now();
-    assert!(matches!(harness.publish(&post).await, Err(AttemptError::Unknown { .. })));
-
-    let error = harness.publish(&post).await.unwrap_err();
-
-    assert!(matches!(&error, AttemptError::Duplicate { .. }), "{error:?}");
-    let found = harness.resolve(&post, began).await;
-    assert!(matches!(found, Resolution::Found(_)), "{found:?}");
-}
-
 /// The call may still be running behind the gateway, so it is not repeated before its settle time
 /// is over.
 #[tokio::test]
@@ -314,45 +286,4 @@ async fn app_without_credits_is_reported_to_the_operator() {
         let error = harness.publish(&post).await.unwrap_err();
         assert!(matches!(&error, AttemptError::RetryLater { reason, .. } if reason.contains("operator")), "{error:?}");
     }
-}
-
-#[tokio::test]
-async fn suspended_account_needs_its_user() {
-    let (harness, account) = harness().await;
-    let post = harness.due(&account, "hello", Vec::new()).await;
-    let detail = "Your account is suspended and is not permitted to access this feature.";
-    harness.fake.refuses("/2/tweets", 403, json!({ "title": "Forbidden", "detail": detail, "type": "about:blank" }));
-
-    let error = harness.publish(&post).await.unwrap_err();
-
-    assert!(matches!(&error, AttemptError::Unauthorized { reason } if reason.starts_with(detail)), "{error:?}");
-}
-
-#[tokio::test]
-async fn fake_refuses_undocumented_requests() {
-    let (harness, account) = harness().await;
-    let client = reqwest::Client::new();
-    let token = secrecy::ExposeSecret::expose_secret(&account.credentials.access_token).to_owned();
-    let asked = async |body: Value| {
-        let request = client.post(format!("{}/2/tweets", harness.fake.base_url())).bearer_auth(&token).json(&body);
-        request.send().await.unwrap().status().as_u16()
-    };
-    for body in [
-        json!({}),
-        json!({ "text": "a", "texts": "b" }),
-        json!({ "text": "字".repeat(141) }),
-        json!({ "text": "a", "media": { "media_ids": [] } }),
-        json!({ "text": "a", "media": { "media_ids": ["1"] } }),
-        json!({ "text": "a", "reply_settings": "everyone" }),
-        json!({ "text": "a", "poll": { "options": ["b", "c"] } }),
-        json!({ "text": "a", "poll": { "options": ["b"], "duration_minutes": 5 } }),
-        json!({ "text": "a", "poll": { "options": ["b", "b"], "duration_minutes": 5 } }),
-        json!({ "text": "a", "poll": { "options": ["b", "c"], "duration_minutes": 4 } }),
-        json!({ "text": "a", "poll": { "options": ["b", "x".repeat(26)], "duration_minutes": 5 } }),
-        json!({ "text": "a", "poll": { "options": ["b", "c"], "duration_minutes": 5, "multiple": true } }),
-        json!({ "text": "a", "quote_tweet_id": "1", "poll": { "options": ["b", "c"], "duration_minutes": 5 } }),
-    ] {
-        assert_eq!(asked(body.clone()).await, 400, "{body}");
-    }
-    assert_eq!(asked(json!({ "text": "字".repeat(140) })).await, 201);
 }
