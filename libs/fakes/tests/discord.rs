@@ -232,36 +232,6 @@ async fn a_post_in_a_forum_needs_a_title_and_elsewhere_has_none() {
     assert!(!url.starts_with(&of_channel) && url.ends_with(&published.platform_post_id), "it is in a thread: {url}");
 }
 
-/// A webhook has neither an idempotency key nor a list, so the decisive question is whether the
-/// call may have taken effect.
-#[tokio::test]
-async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
-    let harness = AdapterHarness::<Discord>::new().await;
-    let account = harness.connect_directly().await.unwrap();
-    for (status, expected) in [
-        (400, "RetryLater"),
-        (401, "RetryLater"),
-        (403, "RetryLater"),
-        (404, "RetryLater"),
-        (413, "RetryLater"),
-        (408, "Unknown { may_still_run: true"),
-        (409, "Unknown { may_still_run: true"),
-        (499, "Unknown { may_still_run: true"),
-        (502, "Unknown { may_still_run: true"),
-        (504, "Unknown { may_still_run: true"),
-    ] {
-        let post = harness.post(&account, "behind a wall", pictures(1));
-        harness.fake.inject_fault(Call::Publish, InjectedFault::Intermediary { status }, 1);
-        let error = format!("{:?}", harness.publish(&post).await.unwrap_err());
-        assert!(error.starts_with(expected) && !error.contains('<'), "{status}: {error}");
-
-        harness.fake.inject_fault(Call::Exchange, InjectedFault::Intermediary { status }, 1);
-        let about =
-            harness.connector().account_details(&account.profile, &account.credentials, harness.clock.now()).await;
-        assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{status}: {about:?}");
-    }
-}
-
 #[tokio::test]
 async fn refusal_of_a_post_does_not_end_the_connection() {
     let harness = AdapterHarness::<Discord>::new().await;

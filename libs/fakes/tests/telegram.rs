@@ -274,33 +274,6 @@ async fn album_of_which_a_file_failed_may_be_public_in_part() {
     assert_eq!(harness.fake.public_posts()[0].media.len(), 2);
 }
 
-/// A bot has neither an idempotency key nor a list, so the decisive question is whether the call
-/// may have taken effect.
-#[tokio::test]
-async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
-    let harness = AdapterHarness::<Telegram>::new().await;
-    let account = harness.connect().await;
-    for (status, expected) in [
-        (400, "RetryLater"),
-        (401, "RetryLater"),
-        (403, "RetryLater"),
-        (404, "RetryLater"),
-        (413, "RetryLater"),
-        (408, "Unknown { may_still_run: true"),
-        (409, "Unknown { may_still_run: true"),
-        (499, "Unknown { may_still_run: true"),
-        (502, "Unknown { may_still_run: true"),
-        (504, "Unknown { may_still_run: true"),
-    ] {
-        let post = harness.post(&account, "behind a wall", pictures(1));
-        harness.fake.inject_fault(Call::Publish, InjectedFault::Intermediary { status }, 1);
-
-        let error = format!("{:?}", harness.publish(&post).await.unwrap_err());
-
-        assert!(error.starts_with(expected) && !error.contains('<'), "{status}: {error}");
-    }
-}
-
 #[tokio::test]
 async fn only_mpeg_4_is_a_video() {
     let harness = AdapterHarness::<Telegram>::new().await;

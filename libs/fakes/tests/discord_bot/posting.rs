@@ -7,7 +7,7 @@ use domain::options::OptionValue;
 use fakes::discord::GUILD;
 use fakes::discord::bot::{ATTACH, FORUM, GENERAL, HIDDEN, NEWS, OF_ANOTHER_SERVER, READ_ONLY, VOICE};
 use platforms::conformance::adapter_harness::{AdapterHarness, Post};
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use platforms::conformance::fake_platform::{Call, FakePlatform};
 use platforms::conformance::samples::sample;
 use serde_json::json;
 
@@ -71,23 +71,6 @@ async fn forum_that_requires_tags_says_what_to_do() {
 
     let AttemptError::Refused { reason } = &refused else { panic!("{refused:?}") };
     assert!(reason.contains("switch off *Require people to select tags when posting*"), "{reason}");
-}
-
-/// The bot can read what the channel shows, so the outcome is looked up.
-#[tokio::test]
-async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
-    let (harness, account) = connected().await;
-    for (sent, status) in (1..).zip([400, 401, 403, 404, 408, 413]) {
-        let mut post =
-            post(&harness, &account, (GENERAL, None), &format!("behind {status}"), vec![sample(MimeType::Png, 1)]);
-        harness.fake.inject_fault(Call::Publish, InjectedFault::Intermediary { status }, 1);
-
-        let passage = harness.deliver(&mut post).await.unwrap();
-
-        assert!(!passage.errors.is_empty(), "{status}");
-        assert_eq!(harness.fake.public_posts().len(), sent, "{status}");
-        harness.clock.advance(TimeDelta::minutes(1));
-    }
 }
 
 /// The bot is also a member of other users' servers.

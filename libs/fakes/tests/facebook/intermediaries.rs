@@ -1,7 +1,7 @@
 //! Pages that a proxy or firewall sends instead of Facebook's response, and invalid ids and upload
 //! URLs.
 
-use domain::delivery::{AttemptError, Resolution};
+use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use fakes::facebook::Facebook;
 use platforms::conformance::adapter_harness::AdapterHarness;
@@ -12,35 +12,6 @@ use serde_json::json;
 use crate::{a_post, harness};
 
 const PAGE: &str = "<html><h1>Request blocked</h1></html>";
-
-#[tokio::test]
-async fn a_page_of_a_proxy_ends_neither_a_grant_nor_a_post() {
-    let (harness, account) = harness().await;
-    for (sent, status) in (1..).zip([400, 401, 403, 404, 408, 413]) {
-        let responses = |call: &str| harness.fake.refuses(call, status, PAGE.into());
-        responses("GET /");
-        let about =
-            harness.connector().account_details(&account.profile, &account.credentials, harness.clock.now()).await;
-        assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{status}: {about:?}");
-
-        let mut post = harness.post(&account, &format!("at {status}"), vec![sample(MimeType::Png, 1)]);
-        let mut errors = Vec::new();
-        responses("POST /photos");
-        harness.prepare_all(&mut post, &mut errors).await.unwrap();
-        assert!(matches!(errors[..], [AttemptError::RetryLater { .. }]), "{status}: {errors:?}");
-
-        let since = harness.clock.now();
-        responses("POST /feed");
-        let error = harness.publish(&post).await.unwrap_err();
-        assert!(matches!(error, AttemptError::Unknown { may_still_run: true, .. }), "{error:?}");
-        responses("GET /published_posts");
-        let resolution = harness.resolve(&post, since).await;
-        assert!(matches!(resolution, Resolution::Pending { .. }), "{status}: {resolution:?}");
-
-        harness.deliver(&mut post).await.unwrap();
-        assert_eq!(harness.fake.public_posts().len(), sent);
-    }
-}
 
 #[tokio::test]
 async fn a_page_of_a_proxy_ends_no_video() {

@@ -10,7 +10,7 @@ use platforms::conformance::fake_platform::{Call, FakePlatform};
 use platforms::conformance::samples::sample;
 use serde_json::{Value, json};
 
-use super::{PAGE_OF_A_PROXY, harness};
+use super::harness;
 
 fn content(harness: &AdapterHarness<LinkedIn>) -> Value {
     let sent = harness.fake.request_log.latest("POST /rest/posts").unwrap();
@@ -90,25 +90,6 @@ async fn document_that_linkedin_does_not_know_is_uploaded_again() {
 
     assert!(matches!(passage.errors[..], [AttemptError::PreparationExpired { .. }]), "{:?}", passage.errors);
     assert_eq!(harness.fake.call_count(Call::Upload), 2);
-}
-
-#[tokio::test]
-async fn page_of_an_intermediary_does_not_end_an_upload_of_a_document() {
-    let (harness, account) = harness().await;
-    for path in ["/rest/documents?action=initialize", "/dms-uploads", "/rest/documents/"] {
-        for status in [400, 401, 403, 404, 408, 413] {
-            let mut post = harness.post(&account, &format!("{path} {status}"), vec![sample(MimeType::Pdf, 1)]);
-            harness.fake.refuses(path, status, json!(PAGE_OF_A_PROXY));
-
-            let passage = harness.deliver(&mut post).await.unwrap();
-
-            let is_passing = |it: &AttemptError| {
-                matches!(it, AttemptError::RetryLater { .. } | AttemptError::PreparationExpired { .. })
-            };
-            assert!(passage.errors.iter().all(is_passing), "{path} {status}: {:?}", passage.errors);
-        }
-        harness.clock.advance(chrono::TimeDelta::days(1));
-    }
 }
 
 #[tokio::test]

@@ -239,6 +239,9 @@ async fn a_page_of_an_intermediary_does_not_end_an_upload() {
         ("/rest/videos/", MimeType::Mp4),
         ("/dms-uploads", MimeType::Png),
         ("/dms-uploads", MimeType::Mp4),
+        ("/rest/documents", MimeType::Pdf),
+        ("/rest/documents/", MimeType::Pdf),
+        ("/dms-uploads", MimeType::Pdf),
     ] {
         for status in [400, 401, 403, 404, 408, 413] {
             let mut post =

@@ -149,26 +149,6 @@ async fn an_organization_is_mentioned_as_linkedin_writes_it() {
     assert_eq!(public, ["built by Light & Co (again)"], "found again by its words");
 }
 
-/// A proxy may replace the response of a call that LinkedIn carried out, so the page's posts are looked through.
-#[tokio::test]
-async fn a_page_of_an_intermediary_leaves_open_whether_the_post_is_public() {
-    let (harness, account) = harness_with::<Community>().await;
-    for status in [400, 401, 403, 404, 408, 413] {
-        let mut post = harness.post(&account, &format!("behind a proxy {status}"), Vec::new());
-        harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-        harness.clock.skip_to(post.publish_at);
-        let since = harness.clock.now();
-        harness.fake.refuses("/rest/posts", status, json!(PAGE_OF_A_PROXY));
-        let error = harness.publish(&post).await.unwrap_err();
-        assert!(matches!(error, AttemptError::Unknown { .. }), "{status}: {error:?}");
-
-        harness.fake.refuses("/rest/posts", status, json!(PAGE_OF_A_PROXY));
-        let unread = harness.resolve(&post, since).await;
-        assert!(matches!(unread, Resolution::Pending { .. }), "{status}: {unread:?}");
-        assert_eq!(harness.resolve(&post, since).await, Resolution::NotFound, "{status}");
-    }
-}
-
 #[tokio::test]
 async fn firewall_error_of_a_list_is_not_a_missing_permission() {
     let (harness, account) = harness_with::<Community>().await;

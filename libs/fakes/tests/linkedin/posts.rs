@@ -10,7 +10,7 @@ use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::conformance::samples::sample;
 use serde_json::json;
 
-use super::{PAGE_OF_A_PROXY, harness, harness_with};
+use super::{harness, harness_with};
 
 fn visibility_option(whom: &str) -> Options {
     [("visibility".to_owned(), OptionValue::Text(whom.to_owned()))].into_iter().collect()
@@ -198,23 +198,4 @@ async fn a_member_who_is_denied_something_keeps_the_connection() {
         };
         assert!(reason.contains("connect the account again") && reason.contains(message), "{reason}");
     }
-}
-
-/// It is unknown whether such a call took effect, but LinkedIn refuses the same text a second time.
-#[tokio::test]
-async fn a_page_of_an_intermediary_does_not_end_a_post() {
-    let (harness, account) = harness().await;
-    for status in [400, 401, 403, 404, 413] {
-        let mut post = harness.post(&account, &format!("behind a proxy {status}"), Vec::new());
-        harness.fake.refuses("/rest/posts", status, json!(PAGE_OF_A_PROXY));
-
-        let passage = harness.deliver(&mut post).await.unwrap();
-
-        let [AttemptError::RetryLater { reason, .. }] = &passage.errors[..] else { panic!("{:?}", passage.errors) };
-        assert!(reason.contains("LinkedIn") && reason.contains(&status.to_string()), "{reason}");
-    }
-    let post = harness.due(&account, "too slow for a proxy", Vec::new()).await;
-    harness.fake.refuses("/rest/posts", 408, json!(PAGE_OF_A_PROXY));
-    let error = harness.publish(&post).await.unwrap_err();
-    assert!(matches!(error, AttemptError::Unknown { may_still_run: true, .. }), "{error:?}");
 }

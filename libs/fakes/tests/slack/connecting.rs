@@ -5,8 +5,8 @@ use domain::delivery::AttemptError;
 use domain::testing::{a_connection, a_user};
 use fakes::slack::{CHANNEL, PRIVATE, Slack, TokenRotation};
 use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault};
-use platforms::{Account, ChoicesRequest, ConnectError, RefreshError};
+use platforms::conformance::fake_platform::{Call, Decision, FakePlatform};
+use platforms::{Account, ChoicesRequest, ConnectError};
 use serde_json::json;
 
 use super::harness;
@@ -63,17 +63,6 @@ async fn every_channel_is_listed_however_short_the_pages_are() {
     // Each page has a cursor, and no page has an entry.
     harness.fake.has_pages_of(0);
     assert_eq!(choices(&harness, &account).await.unwrap(), []);
-}
-
-#[tokio::test]
-async fn page_of_an_intermediary_does_not_end_a_grant() {
-    let harness = AdapterHarness::<Slack<TokenRotation>>::new().await;
-    harness.connect().await;
-    for status in [400, 401, 403, 404, 408, 413] {
-        harness.fake.inject_fault(Call::Refresh, InjectedFault::Intermediary { status }, 1);
-        let refusal = harness.refresh().await.unwrap_err();
-        assert!(matches!(refusal, RefreshError::Unreachable(_)), "{status}: {refusal:?}");
-    }
 }
 
 #[tokio::test]

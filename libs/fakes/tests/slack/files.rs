@@ -139,19 +139,6 @@ async fn files_that_cannot_be_deleted_are_not_shared_again() {
 }
 
 #[tokio::test]
-async fn page_of_an_intermediary_is_no_word_about_a_file() {
-    let (harness, account) = harness().await;
-    for call in [Call::Upload, Call::Process] {
-        for status in [400, 401, 403, 404, 408, 413] {
-            let post = harness.post(&account, "look", two());
-            harness.fake.inject_fault(call, InjectedFault::Intermediary { status }, 1);
-            let error = harness.prepare(&post).await.unwrap_err();
-            assert!(matches!(error, AttemptError::RetryLater { .. }), "{call:?} {status}: {error:?}");
-        }
-    }
-}
-
-#[tokio::test]
 async fn uploads_that_slack_forgot_are_made_anew() {
     let (harness, account) = harness().await;
     let mut post = harness.due(&account, "again", two()).await;

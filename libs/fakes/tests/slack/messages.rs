@@ -156,22 +156,6 @@ async fn a_channel_that_cannot_be_read_to_its_end_proves_nothing() {
     }
 }
 
-/// Slack's message can be looked up, so the page may have replaced the response of a call that was accepted.
-#[tokio::test]
-async fn page_of_an_intermediary_ends_neither_post_nor_connection() {
-    let (harness, account) = harness().await;
-    for (sent, status) in (1..).zip([400, 401, 403, 404, 408, 413]) {
-        let mut post = harness.post(&account, &format!("behind {status}"), Vec::new());
-        harness.fake.inject_fault(Call::Publish, InjectedFault::Intermediary { status }, 1);
-
-        let passage = harness.deliver(&mut post).await.unwrap();
-
-        assert!(matches!(passage.errors[..], [AttemptError::Unknown { .. }]), "{status}: {:?}", passage.errors);
-        assert_eq!(harness.fake.public_posts().len(), sent, "{status}");
-        harness.clock.advance(TimeDelta::minutes(1));
-    }
-}
-
 #[tokio::test]
 async fn internal_error_is_looked_up() {
     for code in ["internal_error", "fatal_error", "service_unavailable", "request_timeout"] {

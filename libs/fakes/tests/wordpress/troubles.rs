@@ -82,16 +82,3 @@ async fn a_post_that_was_deleted_after_a_lost_call_is_not_made_again() {
 
     assert!(matches!(&response, Resolution::Refused { reason } if reason.contains("deleted")), "{response:?}");
 }
-
-#[tokio::test]
-async fn a_firewall_and_a_maintenance_are_waited_out() {
-    let (harness, account) = harness().await;
-    for call in [Call::Process, Call::Upload] {
-        for fault in [InjectedFault::Unavailable, InjectedFault::RateLimited { retry_after: TimeDelta::seconds(5) }] {
-            harness.fake.inject_fault(call, fault, 1);
-            let mut post = harness.post(&account, &format!("{call:?} {fault:?}"), vec![sample(MimeType::Png, 1)]);
-            let passage = harness.deliver(&mut post).await.unwrap();
-            assert!(matches!(passage.errors.as_slice(), [AttemptError::RetryLater { .. }]), "{:?}", passage.errors);
-        }
-    }
-}

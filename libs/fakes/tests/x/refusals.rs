@@ -49,7 +49,8 @@ async fn duplicate_tells_the_user_that_x_does_not_accept_a_text_twice() {
 
         let error = harness.publish(&post).await.unwrap_err();
 
-        let is_explained = |it: &str| it.contains("X does not accept the same text twice");
+        let is_explained =
+            |it: &str| it.contains("X does not accept the same text twice") && it.contains("change the text");
         assert!(matches!(&error, AttemptError::Refused { reason } if is_explained(reason)), "{error:?}");
     }
 }
