@@ -147,8 +147,7 @@ impl Memory {
 
     fn check(&mut self, record: &Value, now: DateTime<Utc>) -> Result<(), ApiError> {
         let check = |holds: bool, what: &str| {
-            let message = || format!("Invalid {POST} record: {what}");
-            if holds { Ok(()) } else { Err(ApiError::invalid(message())) }
+            if holds { Ok(()) } else { Err(ApiError::invalid(format!("Invalid {POST} record: {what}"))) }
         };
         let text = record["text"].as_str().unwrap_or_default();
         let fits = text.len() <= 3000 && text.graphemes(true).count() <= 300;
@@ -164,9 +163,10 @@ impl Memory {
         check(self.settings.knows_galleries() || !has_gallery, "expected a known embed at $.record.embed")?;
         let reply = &record["reply"];
         let is_stored = |it: &Value| self.find(it["uri"].as_str()?).filter(|found| it["cid"] == found.cid);
-        if let (false, parent) = (reply.is_null(), is_stored(&reply["parent"])) {
-            let root = parent.map(|it| if it.value["reply"].is_null() { &it.uri } else { root_of(it) });
-            let is_root = root.is_some_and(|it| reply["root"]["uri"] == *it) && is_stored(&reply["root"]).is_some();
+        if !reply.is_null() {
+            let root =
+                is_stored(&reply["parent"]).map(|it| it.value["reply"]["root"]["uri"].as_str().unwrap_or(&it.uri));
+            let is_root = root.is_some_and(|it| reply["root"]["uri"] == it) && is_stored(&reply["root"]).is_some();
             check(is_root, "no such thread at $.record.reply")?;
         }
         self.collect_blobs(|uploaded_at| uploaded_at + UNREFERENCED_BLOBS_LIVE < now);
@@ -212,10 +212,6 @@ fn facets(post: &Value) -> impl Iterator<Item = &Value> {
 fn range(facet: &Value) -> Option<(usize, usize)> {
     let offset = |name: &str| facet["index"][name].as_u64().and_then(|it| usize::try_from(it).ok());
     Some((offset("byteStart")?, offset("byteEnd")?))
-}
-
-fn root_of(reply: &Record) -> &str {
-    reply.value["reply"]["root"]["uri"].as_str().unwrap_or_default()
 }
 
 /// The hashes of all files that a record refers to.
