@@ -8,12 +8,13 @@ use url::Url;
 
 use super::Discord;
 use super::oauth::CHOICE;
-use crate::fake::fake_platform::fake_platform;
+use crate::fake::fake_platform::{fake_platform, trims_texts};
 use crate::fake::oauth::decide;
 
 #[async_trait]
 impl<const APP: bool> FakePlatform for Discord<APP> {
     fake_platform!("discord");
+    trims_texts!();
 
     fn settings(&self) -> Value {
         json!({ "url": self.base_url(), "app": APP })
@@ -78,11 +79,6 @@ impl<const APP: bool> FakePlatform for Discord<APP> {
             reply_to: None,
         };
         memory.messages.iter().map(post).collect()
-    }
-
-    /// Discord trims the text.
-    fn displayed_text(&self, text: &str) -> String {
-        text.trim().to_owned()
     }
 
     /// Number of live webhooks: those of the app with `APP`, else those of users.

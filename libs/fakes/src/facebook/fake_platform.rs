@@ -1,15 +1,16 @@
 //! `Facebook` in the conformance suite.
 
-use domain::media::{FileType, MimeType};
 use platforms::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
 use serde_json::{Value, json};
 
-use super::posts::{Comment, Post};
+use super::posts::Post;
 use super::{CONFIGURATION, Facebook, Memory, PAGE};
-use crate::fake::fake_platform::{medium, oauth_fake_platform};
+use crate::fake::fake_platform::{comment, describes_images_only, medium, oauth_fake_platform, trims_texts};
 
 impl<const CONFIGURED: bool> FakePlatform for Facebook<CONFIGURED> {
     oauth_fake_platform!("facebook");
+    describes_images_only!();
+    trims_texts!();
 
     fn settings(&self) -> Value {
         let mut settings = json!({ "url": self.fake.base_url() });
@@ -17,10 +18,6 @@ impl<const CONFIGURED: bool> FakePlatform for Facebook<CONFIGURED> {
             settings["config_id"] = CONFIGURATION.into();
         }
         settings
-    }
-
-    fn has_alt_texts(&self, mime_type: MimeType) -> bool {
-        mime_type.file_type() == FileType::Image
     }
 
     fn accepts_repeated_texts(&self) -> bool {
@@ -38,18 +35,7 @@ impl<const CONFIGURED: bool> FakePlatform for Facebook<CONFIGURED> {
     }
 
     fn comments(&self) -> Option<Vec<PublicPost>> {
-        let comment = |it: &Comment| PublicPost {
-            id: it.id.clone(),
-            text: it.text.clone(),
-            media: Vec::new(),
-            reply_to: Some(it.post.clone()),
-        };
-        Some(self.fake.memory().comments.iter().map(comment).collect())
-    }
-
-    /// Facebook trims the text.
-    fn displayed_text(&self, text: &str) -> String {
-        text.trim().to_owned()
+        Some(self.fake.memory().comments.iter().map(|it| comment(&it.id, &it.text, &it.post)).collect())
     }
 }
 

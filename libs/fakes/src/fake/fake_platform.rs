@@ -4,7 +4,7 @@
 //! `start` and `redirect_url` are written as `async_trait` expands them, because it does not look into macros.
 
 use domain::media::MimeType;
-use platforms::conformance::fake_platform::PublicMedium;
+use platforms::conformance::fake_platform::{PublicMedium, PublicPost};
 
 /// The methods of every fake; `$name` is the platform's name in the registry.
 macro_rules! fake_platform {
@@ -97,7 +97,30 @@ macro_rules! oauth_fake_platform {
     };
 }
 
-pub(crate) use {fake_platform, oauth_fake_platform};
+/// For a platform that shows a text without surrounding white space.
+macro_rules! trims_texts {
+    () => {
+        fn displayed_text(&self, text: &str) -> String {
+            text.trim().to_owned()
+        }
+    };
+}
+
+/// For a platform whose videos have no alt texts.
+macro_rules! describes_images_only {
+    () => {
+        fn has_alt_texts(&self, mime_type: domain::media::MimeType) -> bool {
+            mime_type.file_type() == domain::media::FileType::Image
+        }
+    };
+}
+
+pub(crate) use {describes_images_only, fake_platform, oauth_fake_platform, trims_texts};
+
+/// A comment on a post.
+pub(crate) fn comment(id: &str, text: &str, post: &str) -> PublicPost {
+    PublicPost { id: id.to_owned(), text: text.to_owned(), media: Vec::new(), reply_to: Some(post.to_owned()) }
+}
 
 /// A file of a public post. Its type is detected from its bytes.
 pub(crate) fn medium(bytes: Vec<u8>, alt_text: Option<String>) -> PublicMedium {

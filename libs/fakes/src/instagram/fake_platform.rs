@@ -1,18 +1,19 @@
 //! The conformance suite's access to Instagram.
 
-use domain::media::{Facts, FileType, MimeType};
+use domain::media::{Facts, MimeType};
 use platforms::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
 use platforms::conformance::samples::sample;
 use serde_json::{Value, json};
 
 use super::Instagram;
 use super::making::{Content, File, Kind};
-use super::posts::{Comment, Post};
-use crate::fake::fake_platform::oauth_fake_platform;
+use super::posts::Post;
+use crate::fake::fake_platform::{comment, describes_images_only, oauth_fake_platform};
 use crate::meta::fetched::Fetched;
 
 impl<const BY_FACEBOOK: bool> FakePlatform for Instagram<BY_FACEBOOK> {
     oauth_fake_platform!("instagram");
+    describes_images_only!();
 
     fn settings(&self) -> Value {
         if BY_FACEBOOK {
@@ -20,10 +21,6 @@ impl<const BY_FACEBOOK: bool> FakePlatform for Instagram<BY_FACEBOOK> {
         } else {
             json!({ "url": self.fake.base_url() })
         }
-    }
-
-    fn has_alt_texts(&self, mime_type: MimeType) -> bool {
-        mime_type.file_type() == FileType::Image
     }
 
     /// Instagram's login has no call for revocation.
@@ -51,14 +48,8 @@ impl<const BY_FACEBOOK: bool> FakePlatform for Instagram<BY_FACEBOOK> {
 
     fn comments(&self) -> Option<Vec<PublicPost>> {
         let memory = self.fake.memory();
-        let comment = |post: &Post, it: &Comment| PublicPost {
-            id: it.id.clone(),
-            text: it.text.clone(),
-            media: Vec::new(),
-            reply_to: Some(post.id.clone()),
-        };
-        let comments = memory.posts.iter().flat_map(|post| post.comments.iter().map(move |it| comment(post, it)));
-        Some(comments.collect())
+        let comments = memory.posts.iter().flat_map(|post| post.comments.iter().map(move |it| (post, it)));
+        Some(comments.map(|(post, it)| comment(&it.id, &it.text, &post.id)).collect())
     }
 }
 

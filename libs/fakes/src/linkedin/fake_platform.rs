@@ -1,26 +1,21 @@
 //! The conformance suite's access to LinkedIn.
 
-use domain::media::{FileType, MimeType};
 use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
 use serde_json::Value;
 
-use super::comments::Comment;
 use super::little::Read;
 use super::posts::Post;
 use super::{LinkedIn, Memory, PAGE_URN, Products};
-use crate::fake::fake_platform::{medium, oauth_fake_platform};
+use crate::fake::fake_platform::{comment, describes_images_only, medium, oauth_fake_platform};
 
 impl<P: Products> FakePlatform for LinkedIn<P> {
     oauth_fake_platform!("linkedin");
+    describes_images_only!();
 
     fn settings(&self) -> Value {
         let mut settings = P::settings();
         settings["url"] = self.fake.base_url().into();
         settings
-    }
-
-    fn has_alt_texts(&self, mime_type: MimeType) -> bool {
-        mime_type.file_type() == FileType::Image
     }
 
     /// LinkedIn lists only the posts of Pages.
@@ -53,16 +48,8 @@ impl<P: Products> FakePlatform for LinkedIn<P> {
     /// Only "Community Management API" has the scopes for comments.
     fn comments(&self) -> Option<Vec<PublicPost>> {
         let has_scopes = P::SCOPES.contains(&"w_organization_social_feed") && P::settings()["scopes"].is_null();
-        has_scopes.then(|| self.fake.memory().comments.iter().map(public_comment).collect())
-    }
-}
-
-fn public_comment(comment: &Comment) -> PublicPost {
-    PublicPost {
-        id: comment.urn(),
-        text: comment.text.clone(),
-        media: Vec::new(),
-        reply_to: Some(comment.post.clone()),
+        let comments = || self.fake.memory().comments.iter().map(|it| comment(&it.urn(), &it.text, &it.post)).collect();
+        has_scopes.then(comments)
     }
 }
 

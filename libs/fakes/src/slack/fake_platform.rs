@@ -1,21 +1,17 @@
 //! `FakePlatform` for the conformance suite.
 
-use domain::media::{FileType, MimeType};
 use domain::options::{OptionValue, Options};
 use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
 
 use super::{CHANNEL, Memory, Message, Rotation, Slack, chat};
-use crate::fake::fake_platform::{medium, oauth_fake_platform};
+use crate::fake::fake_platform::{describes_images_only, medium, oauth_fake_platform};
 
 impl<R: Rotation> FakePlatform for Slack<R> {
     oauth_fake_platform!("slack");
+    describes_images_only!();
 
     fn options(&self) -> Options {
         [("channel".to_owned(), OptionValue::Text(CHANNEL.to_owned()))].into_iter().collect()
-    }
-
-    fn has_alt_texts(&self, mime_type: MimeType) -> bool {
-        mime_type.file_type() == FileType::Image
     }
 
     /// "ok" only means that sharing has begun.

@@ -6,11 +6,12 @@ use platforms::conformance::fake_platform::{Call, Decision, FakePlatform, Inject
 use url::Url;
 
 use super::{CHANNEL, TOKEN, Telegram};
-use crate::fake::fake_platform::fake_platform;
+use crate::fake::fake_platform::{fake_platform, trims_texts};
 
 #[async_trait]
 impl FakePlatform for Telegram {
     fake_platform!("telegram");
+    trims_texts!();
 
     fn form_values(&self) -> FieldValues {
         let memory = self.fake.memory();
@@ -63,11 +64,6 @@ impl FakePlatform for Telegram {
             reply_to: it.reply_to.and_then(post_of),
         };
         memory.messages.iter().map(post).collect()
-    }
-
-    /// Without surrounding white space.
-    fn displayed_text(&self, text: &str) -> String {
-        text.trim().to_owned()
     }
 
     fn grant_count(&self) -> usize {

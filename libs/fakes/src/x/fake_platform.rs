@@ -1,19 +1,16 @@
 //! `FakePlatform` for the conformance suite.
 
-use domain::media::{FileType, MimeType};
 use platforms::conformance::fake_platform::{FakePlatform, PublicPost};
 use serde_json::json;
 
 use super::tweets::Tweet;
 use super::{Memory, X};
-use crate::fake::fake_platform::{medium, oauth_fake_platform};
+use crate::fake::fake_platform::{describes_images_only, medium, oauth_fake_platform, trims_texts};
 
 impl FakePlatform for X {
     oauth_fake_platform!("x");
-
-    fn has_alt_texts(&self, mime_type: MimeType) -> bool {
-        mime_type.file_type() == FileType::Image
-    }
+    describes_images_only!();
+    trims_texts!();
 
     fn accepts_repeated_texts(&self) -> bool {
         false
@@ -27,11 +24,6 @@ impl FakePlatform for X {
     fn public_posts(&self) -> Vec<PublicPost> {
         let memory = self.fake.memory();
         memory.tweets.iter().map(|it| public_post(&memory, it)).collect()
-    }
-
-    /// Without surrounding white space.
-    fn displayed_text(&self, text: &str) -> String {
-        text.trim().to_owned()
     }
 }
 

@@ -13,13 +13,14 @@ use url::Url;
 use super::messages::MessageBody;
 use super::{DiscordBot, Fake, GENERAL, Message, SERVER, TOKEN};
 use crate::discord::webhooks;
-use crate::fake::fake_platform::fake_platform;
+use crate::fake::fake_platform::{fake_platform, trims_texts};
 use crate::fake::front::FaultInjection;
 use crate::fake::oauth::decide;
 
 #[async_trait]
 impl FakePlatform for DiscordBot {
     fake_platform!("discord");
+    trims_texts!();
 
     fn settings(&self) -> Value {
         json!({ "url": self.base_url(), "bot": true })
@@ -79,11 +80,6 @@ impl FakePlatform for DiscordBot {
             reply_to: it.parent().map(str::to_owned),
         };
         memory.messages.iter().filter(|it| it.is_ours).map(post).collect()
-    }
-
-    /// Discord trims the text.
-    fn displayed_text(&self, text: &str) -> String {
-        text.trim().to_owned()
     }
 
     /// Number of servers that the bot is a member of.
