@@ -19,7 +19,7 @@ mod shown_text;
 mod video;
 
 /// A text as Bluesky's own clients post it.
-pub use self::client::shortened as shortened_links;
+pub use self::shown_text::shortened;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -319,7 +319,7 @@ impl FakePlatform for Bluesky {
     }
 
     fn displayed_text(&self, text: &str) -> String {
-        shown_text::shortened(text)
+        shortened(text)
     }
 
     fn links(&self) -> Option<Vec<String>> {

@@ -16,7 +16,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use domain::{clock::Clock, media::MimeType};
-use fakes::{bluesky::shortened_links, fake::wire};
+use fakes::{bluesky::shortened, fake::wire};
 use platforms::{
     FieldValues,
     conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicMedium, PublicPost},
@@ -291,7 +291,7 @@ impl FakePlatform for RealBluesky {
     }
 
     fn displayed_text(&self, text: &str) -> String {
-        shortened_links(text)
+        shortened(text)
     }
 
     fn links(&self) -> Option<Vec<String>> {
