@@ -65,32 +65,44 @@ async fn inject_fault<P: FaultInjection>(State(platform): State<Arc<P>>, request
     if matches!(fault, Some((Call::Process, InjectedFault::Refused))) {
         platform.inject_fault(&head);
     }
-    let request = Request::from_parts(head, Body::from(body));
+    let handled = next.run(Request::from_parts(head, Body::from(body)));
     let response = match fault {
-        None | Some((Call::Process, InjectedFault::Refused)) => next.run(request).await,
-        Some((_, InjectedFault::CutBefore)) => Cut.into_response(),
-        Some((_, InjectedFault::LoseResponse)) => {
-            next.run(request).await;
-            Cut.into_response()
-        }
-        Some((call, InjectedFault::ServerErrorAfter)) => {
-            next.run(request).await;
-            platform.respond(call, InjectedFault::ServerError)
-        }
-        Some((_, InjectedFault::HtmlPage)) => {
-            Html("<!DOCTYPE html>\n<html><body>Welcome! Please sign in.</body></html>\n").into_response()
-        }
-        Some((_, InjectedFault::Intermediary { status })) => page(status),
-        Some((_, InjectedFault::IntermediaryAfter { status })) => {
-            next.run(request).await;
-            page(status)
-        }
-        Some((_, InjectedFault::CutBody)) => cut_body(next.run(request).await).await,
-        Some((_, InjectedFault::EmptyBody)) => empty_body(next.run(request).await),
-        Some((call, fault)) => platform.respond(call, fault),
+        None | Some((Call::Process, InjectedFault::Refused)) => handled.await,
+        Some((call, fault)) => apply(fault, handled, |fault| platform.respond(call, fault)).await,
     };
     let translated_at = with_faults(&*platform, |faults| faults.translated(P::TRANSLATED));
     translated(response, translated_at).await
+}
+
+/// Responds to a call with this fault. `handled` carries the call out; it is dropped if the fault
+/// prevents that. `respond` is [`FaultInjection::respond`].
+pub async fn apply(
+    fault: InjectedFault,
+    handled: impl Future<Output = Response>,
+    respond: impl FnOnce(InjectedFault) -> Response,
+) -> Response {
+    match fault {
+        InjectedFault::CutBefore => Cut.into_response(),
+        InjectedFault::LoseResponse => {
+            handled.await;
+            Cut.into_response()
+        }
+        InjectedFault::ServerErrorAfter => {
+            handled.await;
+            respond(InjectedFault::ServerError)
+        }
+        InjectedFault::HtmlPage => {
+            Html("<!DOCTYPE html>\n<html><body>Welcome! Please sign in.</body></html>\n").into_response()
+        }
+        InjectedFault::Intermediary { status } => page(status),
+        InjectedFault::IntermediaryAfter { status } => {
+            handled.await;
+            page(status)
+        }
+        InjectedFault::CutBody => cut_body(handled.await).await,
+        InjectedFault::EmptyBody => empty_body(handled.await),
+        fault => respond(fault),
+    }
 }
 
 fn with_faults<P: FaultInjection + ?Sized, T>(platform: &P, use_faults: impl FnOnce(&mut InjectedFaults) -> T) -> T {

@@ -15,6 +15,7 @@ use http::HeaderMap;
 use http::request::Parts;
 use platforms::conformance::fake_platform::Call;
 use secrecy::ExposeSecret;
+use serde::{Deserialize, Serialize};
 
 pub use self::fault::Fault;
 pub use self::grant::Grant;
@@ -38,6 +39,8 @@ pub struct Rules {
     pub separator: char,
     /// The scope of a request without one; `None` if the scope is required.
     pub default_scope: Option<&'static str>,
+    /// Which redirect URIs a request may have.
+    pub redirects: Redirects,
     /// Additional parameters that the page requires.
     pub page: &'static [(&'static str, &'static str)],
     /// How long a code is valid.
@@ -74,6 +77,14 @@ pub enum Pkce {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Redirects {
+    /// Only those of the app.
+    Registered,
+    /// Every http or https URL.
+    Any,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refresh {
     None,
     /// Valid as long as its grant.
@@ -91,6 +102,7 @@ impl Rules {
         scopes: &[],
         separator: ' ',
         default_scope: None,
+        redirects: Redirects::Registered,
         page: &[],
         code_lives: TimeDelta::minutes(10),
         access_lives: Some(TimeDelta::hours(1)),
@@ -112,7 +124,7 @@ pub struct App {
 }
 
 /// An authorization code.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Code {
     value: String,
     client_id: String,
@@ -130,7 +142,8 @@ pub struct Code {
 pub struct OAuth {
     pub rules: Rules,
     pub apps: Vec<App>,
-    codes: Vec<Code>,
+    /// All codes, also used ones.
+    pub codes: Vec<Code>,
     /// All grants, also revoked ones.
     pub grants: Vec<Grant>,
 }
@@ -151,6 +164,15 @@ impl OAuth {
         };
         self.apps.push(app.clone());
         app
+    }
+
+    /// Continues with codes and grants that were stored. The code of a grant counts as used.
+    pub fn restore(&mut self, codes: Vec<Code>, grants: Vec<Grant>) {
+        self.codes = codes;
+        for code in &mut self.codes {
+            code.used = grants.iter().any(|it| it.spent.contains(&code.value));
+        }
+        self.grants = grants;
     }
 
     /// Every app may use this redirect URI from now on.

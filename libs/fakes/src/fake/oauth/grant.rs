@@ -1,12 +1,13 @@
 //! Grants and their tokens.
 
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{App, OAuth, Refresh, Rules, secret};
 
 /// The permission of an app to act for an account, with its tokens.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Grant {
     pub client_id: String,
     /// Empty for the app's own token.

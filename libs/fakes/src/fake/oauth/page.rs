@@ -7,7 +7,7 @@ use platforms::conformance::fake_platform::Decision;
 use serde_json::Value;
 use url::{Url, form_urlencoded};
 
-use super::{App, Code, Fault, OAuth, Pkce, is_scope, secret};
+use super::{App, Code, Fault, OAuth, Pkce, Redirects, is_scope, secret};
 use crate::fake::consent;
 use crate::fake::params::Params;
 use crate::fake::wire::browser;
@@ -31,7 +31,11 @@ impl OAuth {
         let client_id = required(rules.client_id)?;
         let app = self.apps.iter().find(|it| it.client_id == client_id && !it.removed).ok_or(Fault::UnknownClient)?;
         let redirect_uri = required("redirect_uri")?;
-        if !app.redirect_uris.contains(&redirect_uri) {
+        let may_redirect = match rules.redirects {
+            Redirects::Registered => app.redirect_uris.contains(&redirect_uri),
+            Redirects::Any => Url::parse(&redirect_uri).is_ok_and(|it| ["http", "https"].contains(&it.scheme())),
+        };
+        if !may_redirect {
             return Err(Fault::WrongRedirect);
         }
         if required("response_type")? != "code" {
@@ -87,6 +91,11 @@ impl OAuth {
 }
 
 impl ConsentRequest {
+    /// The origin to which the user returns.
+    pub fn redirect_origin(&self) -> String {
+        self.redirect_uri().origin().ascii_serialization()
+    }
+
     /// The redirect of a user who declines, with this error code.
     pub fn deny(&self, error: &str) -> Url {
         self.back(&[("error", error), ("error_description", "The resource owner denied the request.")])
@@ -110,12 +119,16 @@ impl ConsentRequest {
     }
 
     fn back(&self, parameters: &[(&str, &str)]) -> Url {
-        let mut target = Url::parse(&self.redirect_uri).expect("only addresses are registered");
+        let mut target = self.redirect_uri();
         target.query_pairs_mut().extend_pairs(parameters);
         if let Some(state) = &self.state {
             target.query_pairs_mut().append_pair("state", state);
         }
         target
+    }
+
+    fn redirect_uri(&self) -> Url {
+        Url::parse(&self.redirect_uri).expect("only addresses are registered")
     }
 }
 

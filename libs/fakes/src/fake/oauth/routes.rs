@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use http::{HeaderMap, StatusCode, header};
 use serde_json::{Value, json};
 
-use super::{Fault, Grant, OAuth, Rules};
+use super::{ConsentRequest, Fault, Grant, OAuth, Rules};
 use crate::fake::params::Params;
 
 /// A fake with apps and grants.
@@ -27,6 +27,16 @@ pub trait HasOAuth: Send + Sync + 'static {
 pub trait Authorizes: HasOAuth {
     /// The accounts of the signed-in user. The conformance suite chooses the first one.
     fn accounts(&self) -> &'static [&'static str];
+
+    /// The page on which the user decides.
+    fn consent_page(&self, request: &ConsentRequest) -> Response {
+        Html(request.page(self.platform(), self.accounts())).into_response()
+    }
+
+    /// The account that the user chose on the page.
+    fn chosen_account(&self, form: &Params) -> Option<String> {
+        form.text("account").filter(|it| self.accounts().contains(&it.as_str()))
+    }
 
     /// The response to a call to the token endpoint.
     fn tokens(&self, grant: &Grant, rules: &Rules) -> Value {
@@ -78,7 +88,7 @@ pub fn routes<P: Authorizes>(page: &str, token: &str, revocation: Option<&str>) 
 pub async fn show<P: Authorizes>(State(platform): State<Arc<P>>, params: Params) -> Response {
     let request = platform.oauth().asked(&params);
     match request {
-        Ok(request) => Html(request.page(platform.platform(), platform.accounts())).into_response(),
+        Ok(request) => platform.consent_page(&request),
         Err(error) => platform.page_refusal(&params, &error),
     }
 }
@@ -86,14 +96,13 @@ pub async fn show<P: Authorizes>(State(platform): State<Arc<P>>, params: Params)
 /// The user presses a button of the consent page.
 pub async fn press<P: Authorizes>(State(platform): State<Arc<P>>, RawQuery(query): RawQuery, form: Params) -> Response {
     let query = Params::read(&query.unwrap_or_default(), &HeaderMap::new(), &[]).unwrap_or_default();
-    let mut oauth = platform.oauth();
-    let request = match oauth.asked(&query) {
+    let request = platform.oauth().asked(&query);
+    let request = match request {
         Ok(request) => request,
-        Err(error) => return (error.status(), error.message()).into_response(),
+        Err(error) => return platform.page_refusal(&query, &error),
     };
-    let account = form.text("account").and_then(|it| platform.accounts().iter().find(|known| **known == it));
-    let mut target = match (form.text("decision").as_deref(), account) {
-        (Some("allow"), Some(account)) => oauth.allow(request, account, platform.now()),
+    let mut target = match (form.text("decision").as_deref(), platform.chosen_account(&form)) {
+        (Some("allow"), Some(account)) => platform.oauth().allow(request, &account, platform.now()),
         (Some("deny"), _) => request.deny(platform.denial()),
         _ => return (StatusCode::UNPROCESSABLE_ENTITY, "Choose an account.").into_response(),
     };
