@@ -6,29 +6,27 @@
 
 mod accounts;
 mod api_error;
-mod authorize;
 mod caller;
 pub(crate) mod calls;
 #[cfg(test)]
 mod conformance;
 mod create_comment;
 mod create_post;
-mod exchange_token;
 mod fact;
 pub(crate) mod fault_kind;
 mod faults;
+mod front;
 pub(crate) mod journal;
 mod ledger;
 mod media;
+mod oauth;
 pub(crate) mod operation;
 mod order_faults;
 pub(crate) mod pages;
 mod read_api;
-mod record_calls;
-mod sandbox_state;
 mod switches;
 #[cfg(test)]
-mod testing;
+mod tests;
 mod timeline;
 
 use std::io;
@@ -43,11 +41,12 @@ use axum::routing::{get, post};
 use chrono::{DateTime, SecondsFormat, Utc};
 use domain::clock::Clock;
 use domain::token;
+use fakes::fake::oauth::OAuth;
 use secrecy::{ExposeSecret, SecretString};
 use tempfile::TempDir;
 
 use self::calls::{Call, Calls};
-use self::faults::InjectedFaults;
+use self::faults::ArmedFaults;
 use self::ledger::Ledger;
 
 /// The name of the sandbox among the platforms.
@@ -96,8 +95,10 @@ pub struct Sandbox(Arc<Inner>);
 struct Inner {
     origin: String,
     clock: Clock,
+    /// A caller that locks several locks this first, then the ledger, then the calls.
+    oauth: Mutex<OAuth>,
     ledger: Mutex<Ledger>,
-    faults: Mutex<InjectedFaults>,
+    faults: Mutex<ArmedFaults>,
     calls: Mutex<Calls>,
     /// Every form that changes state carries this token. A page of another site can send a form to
     /// the sandbox, but cannot read the token from our pages.
@@ -121,13 +122,16 @@ impl Sandbox {
         } else {
             let temporary =
                 tempfile::tempdir().map_err(|source| SandboxError::Folder { path: std::env::temp_dir(), source })?;
-            (Ledger::in_memory(), Calls::in_memory(), temporary.path().to_owned(), Some(temporary))
+            (Ledger::default(), Calls::in_memory(), temporary.path().to_owned(), Some(temporary))
         };
-        media::remove_unknown_files(&media_dir, ledger.state())
+        media::remove_unknown_files(&media_dir, &ledger)
             .map_err(|source| SandboxError::Folder { path: media_dir.clone(), source })?;
+        let mut oauth = oauth::server();
+        oauth.restore(ledger.codes().to_vec(), ledger.grants().to_vec());
         Ok(Self(Arc::new(Inner {
             origin,
             clock,
+            oauth: Mutex::new(oauth),
             ledger: Mutex::new(ledger),
             faults: Mutex::default(),
             calls: Mutex::new(calls),
@@ -141,11 +145,10 @@ impl Sandbox {
         self.0.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn faults(&self) -> MutexGuard<'_, InjectedFaults> {
+    fn faults(&self) -> MutexGuard<'_, ArmedFaults> {
         self.0.faults.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A caller that locks both locks the ledger first.
     fn calls(&self) -> MutexGuard<'_, Calls> {
         self.0.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -159,7 +162,7 @@ impl Sandbox {
     pub(crate) fn public_posts_of(&self, delivery: &str) -> Vec<(usize, DateTime<Utc>)> {
         let reference = format!("{delivery}-0");
         let ledger = self.ledger();
-        let posts = ledger.state().posts().iter().zip(1..);
+        let posts = ledger.posts().iter().zip(1..);
         posts.filter(|(post, _)| post.reference == reference).map(|(post, id)| (id, post.at)).collect()
     }
 
@@ -183,18 +186,17 @@ impl Sandbox {
 /// The routes under `/sandbox`.
 pub fn router(sandbox: Sandbox) -> Router {
     let api = Router::new()
-        .route("/sandbox/oauth/token", post(exchange_token::exchange_token))
-        .route("/sandbox/oauth/revoke", post(exchange_token::revoke_token))
+        .merge(oauth::router(&sandbox))
         .route("/sandbox/api/me", get(read_api::get_me))
         .route("/sandbox/api/boards", get(read_api::list_boards))
-        .route("/sandbox/api/media", post(media::upload_medium))
+        .route("/sandbox/api/media", post(media::upload_medium).layer(DefaultBodyLimit::max(media::MAX_FILE)))
         .route("/sandbox/api/media/{id}", get(media::get_own_medium))
         .route("/sandbox/api/posts", get(read_api::list_posts).post(create_post::create_post))
         .route(
             "/sandbox/api/posts/{id}/comments",
             get(read_api::list_own_comments).post(create_comment::create_comment),
         )
-        .route_layer(middleware::from_fn_with_state(sandbox.clone(), record_calls::record_call));
+        .route_layer(middleware::from_fn_with_state(sandbox.clone(), front::handle_call));
     Router::new()
         .merge(api)
         .route("/sandbox", get(timeline::show_timeline))
@@ -206,7 +208,6 @@ pub fn router(sandbox: Sandbox) -> Router {
         .route("/sandbox/style.css", get(pages::get_style))
         .route("/sandbox/avatars/{file}", get(accounts::get_avatar))
         .route("/sandbox/media/{id}", get(media::serve::get_medium))
-        .route("/sandbox/oauth/authorize", get(authorize::show_consent).post(authorize::answer_consent))
         .route(
             "/sandbox/faults",
             get(order_faults::list_faults).post(order_faults::arm_faults).delete(order_faults::clear_faults),
@@ -224,89 +225,4 @@ fn create(dir: &Path) -> Result<(), SandboxError> {
 /// A timestamp in the format of the API.
 pub(crate) fn timestamp(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Millis, true)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs::{self, OpenOptions};
-    use std::io::Write;
-
-    use serde_json::json;
-
-    use super::testing::{SandboxHarness, VERIFIER};
-
-    #[tokio::test]
-    async fn acknowledged_calls_survive_a_restart() {
-        let dir = tempfile::tempdir().unwrap();
-        let harness = SandboxHarness::open(dir.path());
-        let tokens = harness.connect("meadow").await;
-        let unspent = harness.allow("harbour").await;
-        let id = harness.upload(&tokens.access, "image/png", b"png".to_vec()).await.string("id");
-        let post = json!({"text": "kept", "media_ids": [id], "reference": "r1"});
-        harness.post(&tokens.access, post).await;
-        drop(harness);
-
-        let harness = SandboxHarness::open(dir.path());
-
-        assert_eq!(harness.public_texts().await, ["kept"]);
-        assert_eq!(harness.get(&format!("/sandbox/media/{id}")).await.body, b"png");
-        assert_eq!(harness.post(&tokens.access, json!({"text": "next"})).await.status, 201);
-        assert_eq!(harness.refresh(&tokens.refresh).await.status, 200);
-        assert_eq!(harness.refresh(&tokens.refresh).await.status, 400);
-        assert_eq!(harness.exchange(&unspent, VERIFIER).await.status, 200);
-        drop(harness);
-
-        let harness = SandboxHarness::open(dir.path());
-
-        assert_eq!(harness.public_texts().await, ["kept", "next"]);
-        assert_eq!(harness.refresh(&tokens.refresh).await.status, 400);
-        assert_eq!(harness.exchange(&unspent, VERIFIER).await.status, 400);
-    }
-
-    #[tokio::test]
-    async fn a_revoked_grant_stays_revoked_after_a_restart() {
-        let dir = tempfile::tempdir().unwrap();
-        let harness = SandboxHarness::open(dir.path());
-        let tokens = harness.connect("meadow").await;
-        harness.client_form("/sandbox/oauth/revoke", &[("token", &tokens.access)]).await;
-        drop(harness);
-
-        let harness = SandboxHarness::open(dir.path());
-
-        assert_eq!(harness.post(&tokens.access, json!({"text": "no"})).await.status, 401);
-        assert_eq!(harness.refresh(&tokens.refresh).await.status, 400);
-    }
-
-    #[tokio::test]
-    async fn partially_written_post_is_dropped_without_an_id() {
-        let dir = tempfile::tempdir().unwrap();
-        let harness = SandboxHarness::open(dir.path());
-        let token = harness.connect("meadow").await.access;
-        harness.post(&token, json!({"text": "whole"})).await;
-        drop(harness);
-        let mut journal = OpenOptions::new().append(true).open(dir.path().join("journal.jsonl")).unwrap();
-        journal.write_all(b"{\"fact\":\"posted\",\"account\":\"meadow\",\"te").unwrap();
-        drop(journal);
-
-        let harness = SandboxHarness::open(dir.path());
-        let next = harness.post(&token, json!({"text": "next"})).await;
-
-        assert_eq!(next.json()["id"], "2");
-        assert_eq!(harness.public_texts().await, ["whole", "next"]);
-    }
-
-    #[tokio::test]
-    async fn no_token_or_code_is_in_the_journal() {
-        let dir = tempfile::tempdir().unwrap();
-        let harness = SandboxHarness::open(dir.path());
-        let code = harness.allow("meadow").await;
-        let answer = harness.exchange(&code, VERIFIER).await;
-
-        let journal = fs::read_to_string(dir.path().join("journal.jsonl")).unwrap();
-
-        assert_eq!(journal.lines().count(), 2);
-        for secret in [code, answer.string("access_token"), answer.string("refresh_token")] {
-            assert!(!journal.contains(&secret));
-        }
-    }
 }

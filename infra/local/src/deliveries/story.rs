@@ -164,7 +164,7 @@ mod tests {
             at,
             account: None,
             reference: Some("r".to_owned()),
-            fault: Some(FaultKind::Slow),
+            fault: FaultKind::find("slow"),
             made: Some("7".to_owned()),
             end: Some(End { at: ends_at, how }),
         }
@@ -192,7 +192,7 @@ mod tests {
             ("Service", "Recorded"),
         ];
         assert_eq!(text, expected);
-        assert_eq!(story[2].fault, Some(FaultKind::Slow));
+        assert_eq!(story[2].fault, FaultKind::find("slow"));
     }
 
     #[test]

@@ -1,21 +1,14 @@
 //! The caller of the API, identified by the bearer token.
 
 use axum::extract::FromRequestParts;
-use axum::http::header;
+use axum::http::HeaderMap;
 use axum::http::request::Parts;
-use domain::token;
+use fakes::fake::oauth::HasOAuth;
 
 use super::Sandbox;
 use super::accounts::Account;
 use super::api_error::SandboxApiError;
-use super::fact::Fact;
-use super::fault_kind::FaultKind;
-use super::record_calls::CallRecorder;
-
-/// Scope for reading the account info.
-pub(super) const PROFILE: &str = "profile";
-/// Scope for uploads, posts and comments.
-pub(super) const PUBLISH: &str = "publish";
+use super::oauth::{PROFILE, PUBLISH, accounts_in};
 
 /// Header with the id of the account for which a call is made, where a grant covers several
 /// accounts.
@@ -26,27 +19,31 @@ pub(super) struct Caller {
     pub(super) account: Account,
     /// The other accounts of the grant.
     pub(super) also: Vec<Account>,
-    pub(super) grant: u64,
-    scope: String,
+    /// The index of the grant.
+    pub(super) grant: usize,
+    scopes: Vec<String>,
 }
 
 impl Caller {
-    /// Returns an error if the grant does not include `scope`.
-    pub(super) fn needs(&self, scope: &'static str) -> Result<(), SandboxApiError> {
-        let covered = self.scope.split(' ').any(|it| it == scope);
-        if covered { Ok(()) } else { Err(SandboxApiError::InsufficientScope { needed: scope }) }
+    pub(super) fn authenticate(sandbox: &Sandbox, headers: &HeaderMap) -> Result<Self, SandboxApiError> {
+        let oauth = sandbox.0.oauth();
+        let invalid_token = || SandboxApiError::invalid_token();
+        let granted = oauth.accept(headers, &[PROFILE, PUBLISH], sandbox.now()).map_err(|_| invalid_token())?;
+        let grant = oauth.grants.iter().position(|it| it == granted).ok_or_else(invalid_token)?;
+        let mut also: Vec<_> = accounts_in(&granted.account).collect();
+        let mut account = also.remove(0);
+        if let Some(id) = headers.get(ON_BEHALF_OF) {
+            let is_named = |it: &Account| it.id().as_bytes() == id.as_bytes();
+            let named = [account].into_iter().chain(also.iter().copied()).find(is_named);
+            account = named.ok_or_else(SandboxApiError::other_account)?;
+        }
+        Ok(Self { account, also, grant, scopes: granted.scopes.clone() })
     }
 
-    /// Ends the grant or the access token if this kind of fault does so, and then rejects the call.
-    /// Other kinds have no effect.
-    pub(super) fn lose_access(&self, sandbox: &Sandbox, kind: FaultKind) -> Result<(), SandboxApiError> {
-        let fact = match kind {
-            FaultKind::Revoke => Fact::Revoked { grant: self.grant },
-            FaultKind::Expire => Fact::Expired { grants: vec![self.grant] },
-            _ => return Ok(()),
-        };
-        sandbox.ledger().record(fact)?;
-        Err(SandboxApiError::InvalidToken)
+    /// Returns an error if the grant does not include `scope`.
+    pub(super) fn needs(&self, scope: &str) -> Result<(), SandboxApiError> {
+        let is_covered = self.scopes.iter().any(|it| it == scope);
+        if is_covered { Ok(()) } else { Err(SandboxApiError::insufficient_scope(scope)) }
     }
 }
 
@@ -54,21 +51,6 @@ impl FromRequestParts<Sandbox> for Caller {
     type Rejection = SandboxApiError;
 
     async fn from_request_parts(parts: &mut Parts, sandbox: &Sandbox) -> Result<Self, SandboxApiError> {
-        let header = parts.headers.get(header::AUTHORIZATION).and_then(|it| it.to_str().ok());
-        let token = header.and_then(|it| it.strip_prefix("Bearer ")).unwrap_or_default();
-        let ledger = sandbox.ledger();
-        let known = ledger.state().find_by_access_token(&token::hash(token), sandbox.now());
-        let (grant, granted) = known.ok_or(SandboxApiError::InvalidToken)?;
-        let account = match parts.headers.get(ON_BEHALF_OF) {
-            None => granted.account,
-            Some(id) => {
-                let named = Account::all().find(|it| it.id().as_bytes() == id.as_bytes());
-                named.filter(|it| granted.covers(*it)).ok_or(SandboxApiError::OtherAccount)?
-            }
-        };
-        if let Some(call) = parts.extensions.get::<CallRecorder>() {
-            call.by(account);
-        }
-        Ok(Self { account, also: granted.also.clone(), grant, scope: granted.scope.clone() })
+        Self::authenticate(sandbox, &parts.headers)
     }
 }

@@ -2,29 +2,23 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
-use axum::body::{Body, Bytes, to_bytes};
-use axum::extract::{Request, State};
-use axum::http::header;
-use axum::middleware::{Next, from_fn_with_state};
-use axum::response::Response;
 use domain::clock::Clock;
 use domain::media::MimeType;
 use domain::options::Options;
-use futures::stream;
-use platforms::conformance::echo::with_request;
+use fakes::fake::echo::{self, Echo};
+use fakes::fake::oauth::{Authorizes, HasOAuth, decide};
+use fakes::fake::wire;
 use platforms::conformance::fake_platform::{self, Decision, InjectedFault, PublicMedium, PublicPost};
 use platforms::{AppCredentials, FieldValues};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 use url::Url;
 
 use super::accounts::Account;
 use super::fact::{Comment, Fact, Post};
-use super::fault_kind::FaultKind;
+use super::fault_kind::{Effect, FaultKind};
 use super::faults::Order;
 use super::operation::Operation;
 use super::{CLIENT_ID, CLIENT_SECRET, Sandbox};
@@ -36,39 +30,16 @@ struct ListeningSandbox {
     sandbox: Sandbox,
     address: SocketAddr,
     /// Whether error responses quote the request.
-    echo: Arc<AtomicBool>,
-}
-
-async fn echo_request(State(echo): State<Arc<AtomicBool>>, request: Request, next: Next) -> Response {
-    if !echo.load(Ordering::Relaxed) {
-        return next.run(request).await;
-    }
-    let (head, body) = request.into_parts();
-    let authorization = head.headers.get(header::AUTHORIZATION).map(|it| it.to_str().unwrap().to_owned());
-    let body = to_bytes(body, usize::MAX).await.unwrap();
-    let response = next.run(Request::from_parts(head, Body::from(body.clone()))).await;
-    if response.status().as_u16() < 400 {
-        return response;
-    }
-    let (mut head, refusal) = response.into_parts();
-    // A response that a fault cuts off has no readable body.
-    let Ok(refusal) = to_bytes(refusal, usize::MAX).await else {
-        return Response::from_parts(head, Body::from_stream(stream::iter([Err::<Bytes, _>("cut off")])));
-    };
-    head.headers.remove(header::CONTENT_LENGTH);
-    let repeated = with_request(&refusal, &authorization.unwrap_or_default(), &body);
-    Response::from_parts(head, repeated.map_or_else(|| Body::from(refusal), Body::from))
+    echo: Echo,
 }
 
 #[async_trait]
 impl fake_platform::FakePlatform for ListeningSandbox {
     async fn start(clock: Clock) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
+        let (listener, address) = wire::listen().await;
         let sandbox = Sandbox::open(None, format!("http://{address}"), clock).unwrap();
-        let echo = Arc::default();
-        let router = super::router(sandbox.clone()).layer(from_fn_with_state(Arc::clone(&echo), echo_request));
-        tokio::spawn(async move { axum::serve(listener, router).await });
+        let echo = Echo::default();
+        wire::serve_on(listener, echo::wrap(super::router(sandbox.clone()), &echo));
         Self { sandbox, address, echo }
     }
 
@@ -93,43 +64,40 @@ impl fake_platform::FakePlatform for ListeningSandbox {
     }
 
     async fn redirect_url(&self, url: &str, decision: Decision) -> Url {
-        let request = Url::parse(url).unwrap().query().unwrap().to_owned();
-        let answer = if decision == Decision::Allow { "allow" } else { "deny" };
-        let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
-        assert_eq!(client.get(url).send().await.unwrap().status(), 200);
-        let form = [("request", request.as_str()), ("account", ACCOUNT), ("answer", answer)];
-        let to = format!("http://{}/sandbox/oauth/authorize", self.address);
-        let back = client.post(to).form(&form).send().await.unwrap();
-        Url::parse(back.headers()["location"].to_str().unwrap()).unwrap()
+        decide(url, ACCOUNT, decision).await
     }
 
-    fn inject_fault(&self, call: fake_platform::Call, trouble: InjectedFault, count: usize) {
+    fn inject_fault(&self, call: fake_platform::Call, fault: InjectedFault, count: usize) {
         let mut faults = self.sandbox.faults();
-        let before: Vec<_> =
-            faults.armed().iter().filter(|it| it.kind.strikes(operation(call))).map(|it| it.id).collect();
-        for order in before {
+        let operations: &[Operation] = match call {
+            // A first comment is a call of its own.
+            fake_platform::Call::Publish if fault == InjectedFault::LoseResponse => {
+                &[Operation::Publish, Operation::Comment]
+            }
+            _ => &[operation(call)],
+        };
+        let is_replaced = |it: &Order| it.kind.strikes(operation(call)) || it.kind.strikes(Operation::Comment);
+        for order in faults.armed().iter().filter(|it| is_replaced(it)).map(|it| it.id).collect::<Vec<_>>() {
             faults.switch_off(order);
         }
-        let Some(kind) = kind(call, trouble).filter(|_| 0 < count) else { return };
-        let delay_ms = match trouble {
+        if count == 0 {
+            return;
+        }
+        let delay_ms = match fault {
             InjectedFault::RateLimited { retry_after } => u64::try_from(retry_after.num_milliseconds()).unwrap(),
             _ => 0,
         };
-        let count = Some(u32::try_from(count).unwrap());
-        faults.arm(Order { id: 0, account: None, kind, count, delay_ms, file: 1 }).unwrap();
-        // Comments have faults of their own. The one that is not struck is replaced by the next.
-        let is_of_comments = |it: &FaultKind| it.strikes(Operation::Comment);
-        for order in faults.armed().iter().filter(|it| is_of_comments(&it.kind)).map(|it| it.id).collect::<Vec<_>>() {
-            faults.switch_off(order);
-        }
-        if kind == FaultKind::LoseAnswer {
-            let kind = FaultKind::CommentLoseAnswer;
+        for operation in operations {
+            let kind = FaultKind::new("", "", *operation, Effect::OfKit(fault));
+            let count = Some(u32::try_from(count).unwrap());
             faults.arm(Order { id: 0, account: None, kind, count, delay_ms, file: 1 }).unwrap();
         }
     }
 
-    fn can_fail(&self, call: fake_platform::Call, trouble: InjectedFault) -> bool {
-        kind(call, trouble).is_some()
+    /// Faults are those of an account, which other calls do not name.
+    fn can_fail(&self, call: fake_platform::Call, _: InjectedFault) -> bool {
+        use fake_platform::Call::{Account, LookUp, Publish, Refresh, Upload};
+        matches!(call, Account | LookUp | Publish | Refresh | Upload)
     }
 
     fn echo_requests(&self) -> bool {
@@ -138,16 +106,11 @@ impl fake_platform::FakePlatform for ListeningSandbox {
     }
 
     fn revoke(&self) {
-        let mut ledger = self.sandbox.ledger();
-        for grant in ledger.state().grants_of(None) {
-            ledger.record(Fact::Revoked { grant }).unwrap();
-        }
+        self.sandbox.0.oauth().revoke_all();
     }
 
     fn end_access_tokens(&self) {
-        let mut ledger = self.sandbox.ledger();
-        let grants = ledger.state().grants_of(None);
-        ledger.record(Fact::Expired { grants }).unwrap();
+        self.sandbox.0.end_access_tokens();
     }
 
     fn publish_manual_posts(&self, count: usize) {
@@ -169,10 +132,10 @@ impl fake_platform::FakePlatform for ListeningSandbox {
 
     fn public_posts(&self) -> Vec<PublicPost> {
         let ledger = self.sandbox.ledger();
-        let posts = ledger.state().posts().iter().zip(1..);
+        let posts = ledger.posts().iter().zip(1..);
         let shown = |post: &Post, id: &String| PublicMedium {
             alt_text: post.alt_texts.get(id).cloned(),
-            mime_type: MimeType::parse(&ledger.state().medium(id).unwrap().mime_type).unwrap(),
+            mime_type: MimeType::parse(&ledger.medium(id).unwrap().mime_type).unwrap(),
             bytes: std::fs::read(self.sandbox.media_dir().join(id)).unwrap(),
         };
         posts
@@ -187,7 +150,7 @@ impl fake_platform::FakePlatform for ListeningSandbox {
 
     fn comments(&self) -> Option<Vec<PublicPost>> {
         let ledger = self.sandbox.ledger();
-        let comments = ledger.state().comments().iter().zip(1..).map(|(comment, id): (_, usize)| PublicPost {
+        let comments = ledger.comments().iter().zip(1..).map(|(comment, id): (_, usize)| PublicPost {
             id: Comment::id(id),
             text: comment.text.clone(),
             media: Vec::new(),
@@ -197,7 +160,7 @@ impl fake_platform::FakePlatform for ListeningSandbox {
     }
 
     fn grant_count(&self) -> usize {
-        self.sandbox.ledger().state().grants_of(None).len()
+        self.sandbox.0.oauth().usable()
     }
 
     fn call_count(&self, call: fake_platform::Call) -> usize {
@@ -216,24 +179,6 @@ fn operation(call: fake_platform::Call) -> Operation {
         fake_platform::Call::LookUp => Operation::LookUp,
         fake_platform::Call::Account => Operation::Profile,
     }
-}
-
-fn kind(call: fake_platform::Call, fault: InjectedFault) -> Option<FaultKind> {
-    use fake_platform::Call::{LookUp, Publish, Refresh, Upload};
-
-    Some(match (call, fault) {
-        (Publish, InjectedFault::CutBefore) => FaultKind::LoseCall,
-        (Publish, InjectedFault::LoseResponse) => FaultKind::LoseAnswer,
-        (Publish, InjectedFault::ServerError) => FaultKind::ErrorBefore,
-        (Publish, InjectedFault::ServerErrorAfter) => FaultKind::ErrorAfter,
-        (Publish, InjectedFault::RateLimited { .. }) => FaultKind::RateLimit,
-        (Publish, InjectedFault::Refused) => FaultKind::Refuse,
-        (LookUp, InjectedFault::ServerError) => FaultKind::LookError,
-        (Upload, InjectedFault::ServerError) => FaultKind::MediaError,
-        (Upload, InjectedFault::Refused) => FaultKind::MediaRefuse,
-        (Refresh, InjectedFault::Unavailable) => FaultKind::RefreshUnreachable,
-        _ => return None,
-    })
 }
 
 platforms::conformance!(ListeningSandbox);

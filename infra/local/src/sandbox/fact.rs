@@ -1,55 +1,29 @@
-//! The events of the sandbox: the lines of its journal.
+//! The events of the sandbox: the lines of its journal. Its tokens open nothing but the sandbox, so
+//! they are stored as they are.
 
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::options::Options;
+use fakes::fake::oauth::{Code, Grant};
 use serde::{Deserialize, Serialize};
 
 use super::accounts::Account;
 
-/// An event of the sandbox. Tokens and codes are stored as hashes.
+/// An event of the sandbox.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(tag = "fact", rename_all = "snake_case")]
 pub(super) enum Fact {
     /// The user pressed Allow, and the client received a code.
-    Allowed { code: String, allowed: Allowed, at: DateTime<Utc> },
-    /// The code was exchanged, and is no longer valid.
-    Granted { code: String, grant: u64, tokens: TokenPair, at: DateTime<Utc> },
-    /// The refresh token was exchanged, which replaces it.
-    Refreshed { grant: u64, tokens: TokenPair, at: DateTime<Utc> },
-    /// The grant ended, and its tokens are no longer valid.
-    Revoked { grant: u64 },
-    /// The access tokens of these grants expired early.
-    Expired { grants: Vec<u64> },
+    Allowed { code: Code },
+    /// The grant at this index is new, or has changed.
+    Granted { index: usize, grant: Grant },
     /// A file was stored.
     Uploaded { id: String, medium: Medium },
     /// A post became public.
     Posted(Post),
     /// A comment was added to a post.
     Commented(Comment),
-}
-
-/// The grant that a code can be exchanged for.
-#[derive(Debug, Deserialize, Serialize)]
-pub(super) struct Allowed {
-    pub(super) account: Account,
-    /// Other accounts that the same grant covers.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) also: Vec<Account>,
-    pub(super) redirect_uri: String,
-    /// Hash of the verifier (RFC 7636).
-    pub(super) challenge: String,
-    pub(super) scope: String,
-    pub(super) ends_at: DateTime<Utc>,
-}
-
-/// An access token and its refresh token.
-#[derive(Debug, Deserialize, Serialize)]
-pub(super) struct TokenPair {
-    pub(super) access: String,
-    pub(super) access_ends: DateTime<Utc>,
-    pub(super) refresh: String,
 }
 
 /// An uploaded picture or video.

@@ -1,59 +1,43 @@
-//! The kinds of faults: effect and affected calls of each.
+//! The kinds of faults: the affected calls and the effect of each.
 
-use serde::{Deserialize, Serialize};
+use chrono::TimeDelta;
+use platforms::conformance::fake_platform::InjectedFault;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::operation::Operation;
+use super::operation::Operation::{self, Comment, LookUp, Publish, Refresh, Upload};
 
-/// A kind of fault; [`FaultKind::name`] is its name in JSON.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum FaultKind {
-    /// 422: the content is invalid.
-    Refuse,
+/// A kind of fault. In JSON it is its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FaultKind {
+    pub(crate) name: &'static str,
+    /// The heading on the page.
+    pub(crate) title: &'static str,
+    /// The effect, as a sentence for the page.
+    pub(super) text: &'static str,
+    /// The affected calls.
+    operation: Operation,
+    pub(super) effect: Effect,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// A fault that every fake has. A rate limit takes its time from the order.
+    OfKit(InjectedFault),
     /// 429 without `Retry-After`.
     Busy,
-    /// 429 with `Retry-After`.
+    /// 429 with the delay in `Retry-After`.
     BusyUntil,
-    /// 429 for too many calls, with `Retry-After`.
-    RateLimit,
-    /// 500, and the post is not published.
-    ErrorBefore,
-    /// 500, although the post is published.
-    ErrorAfter,
-    /// The connection is cut, and the post is not published.
-    LoseCall,
-    /// The post is published, and the connection is cut before the response.
-    LoseAnswer,
-    /// The post is published after the delay, even if the client has closed the connection.
+    /// The call is carried out after the delay, even if the client has closed the connection.
     Slow,
-    /// The connection is cut at once, and the post is published after the delay.
+    /// The connection is cut at once, and the call is carried out after the delay.
     Late,
-    /// A look-up returns 500.
-    LookError,
-    /// A comment returns 429, with `Retry-After`.
-    CommentBusy,
-    /// A comment returns 422.
-    CommentRefuse,
-    /// The comment is added, and the connection is cut before the response.
-    CommentLoseAnswer,
-    /// The file is accepted after the delay.
-    MediaSlow,
-    /// An upload returns 500, and the file is not stored.
-    MediaError,
-    /// An upload returns 422.
-    MediaRefuse,
-    /// The file is accepted, but posts cannot use it before the delay is over.
-    MediaProcessing,
+    /// Posts cannot use the file before the delay is over.
+    Processing,
     /// The grant ends.
     Revoke,
     /// The access token expires; the grant and its refresh token stay valid.
     Expire,
-    /// A refresh is denied.
-    RefuseRefresh,
-    /// A refresh returns 503.
-    RefreshUnreachable,
-    /// The tokens are refreshed, and the connection is cut before the response.
-    LoseRefresh,
 }
 
 /// A group of faults on the page.
@@ -62,182 +46,126 @@ pub(super) struct Group {
     pub(super) kinds: &'static [FaultKind],
 }
 
+const REFUSED: Effect = Effect::OfKit(InjectedFault::Refused);
+const RATE_LIMITED: Effect = Effect::OfKit(InjectedFault::RateLimited { retry_after: TimeDelta::zero() });
+const SERVER_ERROR: Effect = Effect::OfKit(InjectedFault::ServerError);
+const SERVER_ERROR_AFTER: Effect = Effect::OfKit(InjectedFault::ServerErrorAfter);
+const CUT_BEFORE: Effect = Effect::OfKit(InjectedFault::CutBefore);
+const LOSE_RESPONSE: Effect = Effect::OfKit(InjectedFault::LoseResponse);
+const UNAVAILABLE: Effect = Effect::OfKit(InjectedFault::Unavailable);
+
+const PUBLISHING: &[FaultKind] = &[
+    FaultKind::new("refuse", "Refuse permanently", Publish, REFUSED).says("The content is refused: 422."),
+    FaultKind::new("busy", "Refuse temporarily", Publish, Effect::Busy)
+        .says("Nothing is published: 429 without Retry-After."),
+    FaultKind::new("busy_until", "Refuse temporarily, with a time", Publish, Effect::BusyUntil)
+        .says("Nothing is published: 429, with the delay in Retry-After."),
+    FaultKind::new("rate_limit", "Rate limit", Publish, RATE_LIMITED)
+        .says("Too many posts: 429, with the delay, or 2 seconds, in Retry-After."),
+    FaultKind::new("error_before", "Error, not published", Publish, SERVER_ERROR)
+        .says("Nothing is published, and the response is 500."),
+    FaultKind::new("error_after", "Error, but published", Publish, SERVER_ERROR_AFTER)
+        .says("The post is published, but the response is 500."),
+    FaultKind::new("lose_call", "Connection cut, not published", Publish, CUT_BEFORE)
+        .says("Nothing is published, and the connection is cut."),
+    FaultKind::new("lose_answer", "Connection cut, but published", Publish, LOSE_RESPONSE)
+        .says("The post is published, but the connection is cut before the response."),
+    FaultKind::new("slow", "Slow", Publish, Effect::Slow)
+        .says("The post is published after the delay, even if the client stops waiting."),
+    FaultKind::new("late", "Connection cut, published later", Publish, Effect::Late)
+        .says("The connection is cut at once; the post is published after the delay."),
+    FaultKind::new("look_error", "Look-up fails", LookUp, SERVER_ERROR)
+        .says("A look-up of published posts gets 500. Combine it with another fault."),
+];
+
+const COMMENTING: &[FaultKind] = &[
+    FaultKind::new("comment_busy", "Refuse a comment temporarily", Comment, Effect::BusyUntil)
+        .says("The comment is not added: 429, with the delay in Retry-After."),
+    FaultKind::new("comment_refuse", "Refuse a comment", Comment, REFUSED).says("The comment is refused: 422."),
+    FaultKind::new("comment_lose_answer", "Connection cut, but added", Comment, LOSE_RESPONSE)
+        .says("The comment is added, but the connection is cut before the response."),
+];
+
+const UPLOADING: &[FaultKind] = &[
+    FaultKind::new("media_slow", "Slow upload", Upload, Effect::Slow).says("The file is accepted after the delay."),
+    FaultKind::new("media_error", "Error during the upload", Upload, SERVER_ERROR)
+        .says("The file is not stored, and the response is 500."),
+    FaultKind::new("media_refuse", "Refuse a file", Upload, REFUSED).says("The file is refused: 422."),
+    FaultKind::new("media_processing", "Slow processing", Upload, Effect::Processing)
+        .says("The file is accepted, but posts cannot use it until the delay is over."),
+];
+
+const ACCESS: &[FaultKind] = &[
+    FaultKind::new("revoke", "Revoke the grant", Publish, Effect::Revoke)
+        .says("The next call gets 401. The account must be reconnected."),
+    FaultKind::new("expire", "Expire the access token", Publish, Effect::Expire)
+        .says("The next call gets 401. The token can be refreshed."),
+    FaultKind::new("refuse_refresh", "Refuse the refresh", Refresh, REFUSED)
+        .says("The access token expires now, and its refresh is refused. The account must be reconnected."),
+    FaultKind::new("refresh_unreachable", "Refresh unavailable", Refresh, UNAVAILABLE)
+        .says("The access token expires now, and its refresh gets 503."),
+    FaultKind::new("lose_refresh", "Connection cut, but refreshed", Refresh, LOSE_RESPONSE).says(
+        "The access token expires now. Its refresh uses up the old refresh token, but the connection is cut before \
+         the response.",
+    ),
+];
+
 /// All faults, in the order of the page.
 pub(super) const GROUPS: [Group; 4] = [
-    Group {
-        title: "When a post is published",
-        kinds: &[
-            FaultKind::Refuse,
-            FaultKind::Busy,
-            FaultKind::BusyUntil,
-            FaultKind::RateLimit,
-            FaultKind::ErrorBefore,
-            FaultKind::ErrorAfter,
-            FaultKind::LoseCall,
-            FaultKind::LoseAnswer,
-            FaultKind::Slow,
-            FaultKind::Late,
-            FaultKind::LookError,
-        ],
-    },
-    Group {
-        title: "When a comment is added",
-        kinds: &[FaultKind::CommentBusy, FaultKind::CommentRefuse, FaultKind::CommentLoseAnswer],
-    },
-    Group {
-        title: "When a file is uploaded",
-        kinds: &[FaultKind::MediaSlow, FaultKind::MediaError, FaultKind::MediaRefuse, FaultKind::MediaProcessing],
-    },
-    Group {
-        title: "Access to the account",
-        kinds: &[
-            FaultKind::Revoke,
-            FaultKind::Expire,
-            FaultKind::RefuseRefresh,
-            FaultKind::RefreshUnreachable,
-            FaultKind::LoseRefresh,
-        ],
-    },
+    Group { title: "When a post is published", kinds: PUBLISHING },
+    Group { title: "When a comment is added", kinds: COMMENTING },
+    Group { title: "When a file is uploaded", kinds: UPLOADING },
+    Group { title: "Access to the account", kinds: ACCESS },
 ];
 
 impl FaultKind {
-    /// The name in JSON and in the form.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Refuse => "refuse",
-            Self::Busy => "busy",
-            Self::BusyUntil => "busy_until",
-            Self::RateLimit => "rate_limit",
-            Self::ErrorBefore => "error_before",
-            Self::ErrorAfter => "error_after",
-            Self::LoseCall => "lose_call",
-            Self::LoseAnswer => "lose_answer",
-            Self::Slow => "slow",
-            Self::Late => "late",
-            Self::LookError => "look_error",
-            Self::CommentBusy => "comment_busy",
-            Self::CommentRefuse => "comment_refuse",
-            Self::CommentLoseAnswer => "comment_lose_answer",
-            Self::MediaSlow => "media_slow",
-            Self::MediaError => "media_error",
-            Self::MediaRefuse => "media_refuse",
-            Self::MediaProcessing => "media_processing",
-            Self::Revoke => "revoke",
-            Self::Expire => "expire",
-            Self::RefuseRefresh => "refuse_refresh",
-            Self::RefreshUnreachable => "refresh_unreachable",
-            Self::LoseRefresh => "lose_refresh",
-        }
+    pub(super) const fn new(name: &'static str, title: &'static str, operation: Operation, effect: Effect) -> Self {
+        Self { name, title, text: "", operation, effect }
     }
 
-    /// The heading on the page.
-    pub(crate) fn title(self) -> &'static str {
-        match self {
-            Self::Refuse => "Refuse permanently",
-            Self::Busy => "Refuse temporarily",
-            Self::BusyUntil => "Refuse temporarily, with a time",
-            Self::RateLimit => "Rate limit",
-            Self::ErrorBefore => "Error, not published",
-            Self::ErrorAfter => "Error, but published",
-            Self::LoseCall => "Connection cut, not published",
-            Self::LoseAnswer => "Connection cut, but published",
-            Self::Slow => "Slow",
-            Self::Late => "Connection cut, published later",
-            Self::LookError => "Look-up fails",
-            Self::CommentBusy => "Refuse a comment temporarily",
-            Self::CommentRefuse => "Refuse a comment",
-            Self::CommentLoseAnswer => "Connection cut, but added",
-            Self::MediaSlow => "Slow upload",
-            Self::MediaError => "Error during the upload",
-            Self::MediaRefuse => "Refuse a file",
-            Self::MediaProcessing => "Slow processing",
-            Self::Revoke => "Revoke the grant",
-            Self::Expire => "Expire the access token",
-            Self::RefuseRefresh => "Refuse the refresh",
-            Self::RefreshUnreachable => "Refresh unavailable",
-            Self::LoseRefresh => "Connection cut, but refreshed",
-        }
+    const fn says(self, text: &'static str) -> Self {
+        Self { text, ..self }
     }
 
-    /// The effect, as a sentence for the page.
-    pub(super) fn effect(self) -> &'static str {
-        match self {
-            Self::Refuse => "The content is refused: 422.",
-            Self::Busy => "Nothing is published: 429 without Retry-After.",
-            Self::BusyUntil => "Nothing is published: 429, with the delay in Retry-After.",
-            Self::RateLimit => "Too many posts: 429, with the delay, or 2 seconds, in Retry-After.",
-            Self::ErrorBefore => "Nothing is published, and the response is 500.",
-            Self::ErrorAfter => "The post is published, but the response is 500.",
-            Self::LoseCall => "Nothing is published, and the connection is cut.",
-            Self::LoseAnswer => "The post is published, but the connection is cut before the response.",
-            Self::Slow => "The post is published after the delay, even if the client stops waiting.",
-            Self::Late => "The connection is cut at once; the post is published after the delay.",
-            Self::LookError => "A look-up of published posts gets 500. Combine it with another fault.",
-            Self::CommentBusy => "The comment is not added: 429, with the delay in Retry-After.",
-            Self::CommentRefuse => "The comment is refused: 422.",
-            Self::CommentLoseAnswer => "The comment is added, but the connection is cut before the response.",
-            Self::MediaSlow => "The file is accepted after the delay.",
-            Self::MediaError => "The file is not stored, and the response is 500.",
-            Self::MediaRefuse => "The file is refused: 422.",
-            Self::MediaProcessing => "The file is accepted, but posts cannot use it until the delay is over.",
-            Self::Revoke => "The next call gets 401. The account must be reconnected.",
-            Self::Expire => "The next call gets 401. The token can be refreshed.",
-            Self::RefuseRefresh => {
-                "The access token expires now, and its refresh is refused. The account must be reconnected."
-            }
-            Self::RefreshUnreachable => "The access token expires now, and its refresh gets 503.",
-            Self::LoseRefresh => {
-                "The access token expires now. Its refresh uses up the old refresh token, but the connection is cut before the response."
-            }
-        }
+    pub(crate) fn find(name: &str) -> Option<Self> {
+        GROUPS.iter().flat_map(|it| it.kinds).find(|it| it.name == name).copied()
     }
 
     /// Whether this fault affects calls of `operation`.
     pub(super) fn strikes(self, operation: Operation) -> bool {
-        match self {
-            Self::Refuse
-            | Self::Busy
-            | Self::BusyUntil
-            | Self::RateLimit
-            | Self::ErrorBefore
-            | Self::ErrorAfter
-            | Self::LoseCall
-            | Self::LoseAnswer
-            | Self::Slow
-            | Self::Late => operation == Operation::Publish,
-            Self::LookError => operation == Operation::LookUp,
-            Self::CommentBusy | Self::CommentRefuse | Self::CommentLoseAnswer => operation == Operation::Comment,
-            Self::MediaSlow | Self::MediaError | Self::MediaRefuse | Self::MediaProcessing => {
-                operation == Operation::Upload
-            }
-            Self::Revoke | Self::Expire => matches!(operation, Operation::Publish | Operation::Upload),
-            Self::RefuseRefresh | Self::RefreshUnreachable | Self::LoseRefresh => operation == Operation::Refresh,
-        }
+        let is_of_access = matches!(self.effect, Effect::Revoke | Effect::Expire);
+        self.operation == operation || is_of_access && operation == Upload
     }
 
     /// Whether this fault affects uploads but not posts, so that an order may select the file.
     pub(super) fn is_for_files(self) -> bool {
-        self.strikes(Operation::Upload) && !self.strikes(Operation::Publish)
+        self.operation == Upload
     }
 
     /// Whether this fault uses the order's delay.
     pub(super) fn has_delay(self) -> bool {
-        matches!(
-            self,
-            Self::BusyUntil
-                | Self::RateLimit
-                | Self::Slow
-                | Self::Late
-                | Self::CommentBusy
-                | Self::MediaSlow
-                | Self::MediaProcessing
-        )
+        matches!(self.effect, Effect::BusyUntil | Effect::Slow | Effect::Late | Effect::Processing)
+            || self.effect == RATE_LIMITED
     }
 
     /// Whether access tokens expire when the fault is armed. The fault affects refreshes, and
     /// without the expiry no token would be refreshed for most of an hour.
     pub(super) fn is_for_refresh(self) -> bool {
-        self.strikes(Operation::Refresh)
+        self.operation == Refresh
+    }
+}
+
+impl Serialize for FaultKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name)
+    }
+}
+
+impl<'de> Deserialize<'de> for FaultKind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Self::find(&name)
+            .ok_or_else(|| D::Error::custom(format!("there is no fault {name}; /sandbox/switches lists all")))
     }
 }
 
@@ -245,24 +173,12 @@ impl FaultKind {
 mod tests {
     use super::*;
 
-    fn all() -> Vec<FaultKind> {
-        GROUPS.iter().flat_map(|it| it.kinds).copied().collect()
-    }
-
     #[test]
-    fn a_kind_is_named_as_in_json() {
-        for kind in all() {
-            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
-        }
-    }
-
-    #[test]
-    fn every_kind_is_listed_once_and_applies_to_a_call() {
-        let names: std::collections::BTreeSet<_> = all().into_iter().map(FaultKind::name).collect();
-        assert_eq!((all().len(), names.len()), (23, 23));
-        let calls = [Operation::Publish, Operation::LookUp, Operation::Comment, Operation::Upload, Operation::Refresh];
-        for kind in all() {
-            assert!(calls.iter().any(|it| kind.strikes(*it)), "{}", kind.name());
+    fn every_kind_is_found_by_its_name() {
+        let all: Vec<_> = GROUPS.iter().flat_map(|it| it.kinds).collect();
+        assert_eq!(all.len(), 23);
+        for kind in all {
+            assert_eq!(FaultKind::find(kind.name), Some(*kind), "{}", kind.name);
         }
     }
 }

@@ -63,13 +63,13 @@ pub(super) enum InvalidFault {
 }
 
 /// A fault that applies to the current call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct InjectedFault {
+#[derive(Clone, Copy)]
+pub(super) struct ArmedFault {
     pub(super) kind: FaultKind,
     pub(super) delay: Duration,
 }
 
-impl InjectedFault {
+impl ArmedFault {
     /// The delay in whole seconds, for `Retry-After`; 2 without a delay.
     pub(super) fn wait_seconds(self) -> u64 {
         let asked = u64::try_from(self.delay.as_millis().div_ceil(1000)).unwrap_or(60);
@@ -79,12 +79,12 @@ impl InjectedFault {
 
 /// The armed orders, oldest first. They end with the process.
 #[derive(Default)]
-pub(super) struct InjectedFaults {
+pub(super) struct ArmedFaults {
     armed: Vec<Order>,
     last_id: u64,
 }
 
-impl InjectedFaults {
+impl ArmedFaults {
     pub(super) fn arm(&mut self, order: Order) -> Result<(), InvalidFault> {
         if order.count.is_some_and(|it| !(1..=MAX_COUNT).contains(&it)) {
             return Err(InvalidFault::Count);
@@ -121,7 +121,7 @@ impl InjectedFaults {
 
     /// The fault for a call of `operation` by this account, if one is armed. The call counts
     /// towards the order's `count`.
-    pub(super) fn take(&mut self, operation: Operation, account: Account) -> Option<InjectedFault> {
+    pub(super) fn take(&mut self, operation: Operation, account: Account) -> Option<ArmedFault> {
         for at in 0..self.armed.len() {
             let order = &mut self.armed[at];
             if !order.kind.strikes(operation) || order.account.is_some_and(|only| only != account) {
@@ -131,7 +131,7 @@ impl InjectedFaults {
                 order.file -= 1;
                 continue;
             }
-            let fault = InjectedFault { kind: order.kind, delay: Duration::from_millis(order.delay_ms) };
+            let fault = ArmedFault { kind: order.kind, delay: Duration::from_millis(order.delay_ms) };
             order.count = order.count.map(|it| it - 1);
             if order.count == Some(0) {
                 self.armed.remove(at);
@@ -139,108 +139,5 @@ impl InjectedFaults {
             return Some(fault);
         }
         None
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn order(account: Option<&str>, kind: FaultKind, count: u32) -> Order {
-        let account = account.map(|it| Account::find(it).unwrap());
-        Order { id: 0, account, kind, count: Some(count), delay_ms: 0, file: 1 }
-    }
-
-    fn kinds(faults: &mut InjectedFaults, operation: Operation, account: &str, calls: usize) -> Vec<Option<FaultKind>> {
-        let account = Account::find(account).unwrap();
-        (0..calls).map(|_| faults.take(operation, account).map(|it| it.kind)).collect()
-    }
-
-    #[test]
-    fn armed_fault_applies_count_times() {
-        let mut faults = InjectedFaults::default();
-        faults.arm(order(None, FaultKind::Refuse, 2)).unwrap();
-        faults.arm(order(None, FaultKind::Slow, 1)).unwrap();
-
-        let struck = kinds(&mut faults, Operation::Publish, "meadow", 4);
-
-        assert_eq!(struck, [Some(FaultKind::Refuse), Some(FaultKind::Refuse), Some(FaultKind::Slow), None]);
-    }
-
-    #[test]
-    fn fault_without_count_applies_until_switched_off() {
-        let mut faults = InjectedFaults::default();
-        faults.arm(Order { count: None, ..order(None, FaultKind::Busy, 1) }).unwrap();
-
-        assert_eq!(kinds(&mut faults, Operation::Publish, "meadow", 50), [Some(FaultKind::Busy); 50]);
-        let id = faults.armed()[0].id;
-        faults.switch_off(id);
-        faults.switch_off(id);
-
-        assert_eq!(kinds(&mut faults, Operation::Publish, "meadow", 1), [None]);
-    }
-
-    #[test]
-    fn fault_for_one_account_spares_others() {
-        let mut faults = InjectedFaults::default();
-        faults.arm(order(Some("meadow"), FaultKind::Revoke, 1)).unwrap();
-
-        assert_eq!(kinds(&mut faults, Operation::Publish, "harbour", 1), [None]);
-        assert_eq!(kinds(&mut faults, Operation::Publish, "meadow", 1), [Some(FaultKind::Revoke)]);
-    }
-
-    #[test]
-    fn fault_applies_only_to_its_operation() {
-        let mut faults = InjectedFaults::default();
-        faults.arm(order(None, FaultKind::RefuseRefresh, 1)).unwrap();
-        faults.arm(order(None, FaultKind::MediaRefuse, 1)).unwrap();
-        faults.arm(order(None, FaultKind::LookError, 1)).unwrap();
-
-        assert_eq!(kinds(&mut faults, Operation::Publish, "meadow", 1), [None]);
-        assert_eq!(kinds(&mut faults, Operation::LookUp, "meadow", 2), [Some(FaultKind::LookError), None]);
-        assert_eq!(kinds(&mut faults, Operation::Upload, "meadow", 2), [Some(FaultKind::MediaRefuse), None]);
-        assert_eq!(kinds(&mut faults, Operation::Refresh, "meadow", 2), [Some(FaultKind::RefuseRefresh), None]);
-    }
-
-    #[test]
-    fn files_before_the_named_one_succeed() {
-        let mut faults = InjectedFaults::default();
-        faults.arm(Order { file: 3, ..order(None, FaultKind::MediaError, 2) }).unwrap();
-
-        let struck = kinds(&mut faults, Operation::Upload, "meadow", 5);
-
-        assert_eq!(struck, [None, None, Some(FaultKind::MediaError), Some(FaultKind::MediaError), None]);
-    }
-
-    #[test]
-    fn clearing_one_account_keeps_other_faults() {
-        let mut faults = InjectedFaults::default();
-        for account in [Some("meadow"), Some("harbour"), None] {
-            faults.arm(order(account, FaultKind::Slow, 1)).unwrap();
-        }
-
-        faults.clear(Account::find("meadow"));
-        let left: Vec<_> = faults.armed().iter().map(|it| it.account.map(Account::handle)).collect();
-        faults.clear(None);
-
-        assert_eq!(left, [Some("harbour"), None]);
-        assert!(faults.armed().is_empty());
-    }
-
-    #[test]
-    fn armed_faults_are_limited() {
-        let mut faults = InjectedFaults::default();
-        assert_eq!(faults.arm(order(None, FaultKind::Slow, 0)), Err(InvalidFault::Count));
-        assert_eq!(faults.arm(order(None, FaultKind::Slow, 10_001)), Err(InvalidFault::Count));
-        let long = Order { delay_ms: 60_001, ..order(None, FaultKind::Slow, 1) };
-        assert_eq!(faults.arm(long), Err(InvalidFault::Delay));
-        for (kind, file) in [(FaultKind::MediaSlow, 0), (FaultKind::MediaSlow, 101), (FaultKind::Slow, 2)] {
-            let order = Order { file, ..order(None, kind, 1) };
-            assert_eq!(faults.arm(order), Err(InvalidFault::File));
-        }
-        for _ in 0..100 {
-            faults.arm(order(None, FaultKind::Slow, 1)).unwrap();
-        }
-        assert_eq!(faults.arm(order(None, FaultKind::Slow, 1)), Err(InvalidFault::TooMany));
     }
 }

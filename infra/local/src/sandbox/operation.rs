@@ -46,6 +46,16 @@ impl Operation {
         }
     }
 
+    /// What the call creates, as a noun.
+    pub(super) fn creates(self) -> Option<&'static str> {
+        match self {
+            Self::Publish => Some("post"),
+            Self::Comment => Some("comment"),
+            Self::Upload => Some("file"),
+            _ => None,
+        }
+    }
+
     /// The operation as a noun.
     pub(crate) fn noun(self) -> &'static str {
         match self {

@@ -62,7 +62,7 @@ impl Default for FaultForm {
         Self {
             csrf: String::new(),
             account: String::new(),
-            kind: FaultKind::LoseAnswer.name().to_owned(),
+            kind: "lose_answer".to_owned(),
             count: "1".to_owned(),
             seconds: "5".to_owned(),
             file: "1".to_owned(),
@@ -72,8 +72,7 @@ impl Default for FaultForm {
 
 impl FaultForm {
     fn read(&self) -> Result<Order, String> {
-        let mut kinds = GROUPS.iter().flat_map(|it| it.kinds);
-        let kind = *kinds.find(|it| it.name() == self.kind).ok_or("Choose a fault.")?;
+        let kind = FaultKind::find(&self.kind).ok_or("Choose a fault.")?;
         let account = match self.account.as_str() {
             "" => None,
             handle => Some(Account::find(handle).ok_or("Choose one of the accounts.")?),
@@ -151,88 +150,4 @@ fn invalid_csrf_page() -> Response {
 
 fn incomplete_form_page() -> Response {
     pages::message(StatusCode::BAD_REQUEST, "Invalid form", "The form is incomplete. Go back and try again.")
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::super::testing::{SandboxHarness, TestResponse};
-    use super::*;
-
-    async fn send(harness: &SandboxHarness, path: &str, pairs: &[(&str, &str)]) -> TestResponse {
-        let page = harness.get("/sandbox/switches").await;
-        let csrf = page.text().split("name=\"csrf\" value=\"").nth(1).unwrap().split('"').next().unwrap();
-        harness.form(path, &[&[("csrf", csrf)], pairs].concat()).await
-    }
-
-    #[tokio::test]
-    async fn cross_site_fault_request_is_rejected() {
-        let harness = SandboxHarness::new();
-        for content_type in ["text/plain", "application/x-www-form-urlencoded"] {
-            let headers = [("content-type", content_type)];
-            let answer = harness.send("POST", "/sandbox/faults", &headers, br#"{"kind":"slow"}"#.to_vec()).await;
-            assert_eq!(answer.status, 415, "{content_type}");
-        }
-        let form = [("csrf", "guess"), ("kind", "slow"), ("count", "1"), ("seconds", "1")];
-        assert_eq!(harness.form("/sandbox/switches", &form).await.status, 403);
-        assert!(harness.sandbox.faults().armed().is_empty());
-
-        harness.arm(json!({"kind": "slow"})).await;
-        assert_eq!(harness.form("/sandbox/switches/off", &[("csrf", "guess")]).await.status, 403);
-        assert_eq!(harness.form("/sandbox/switches/off", &[]).await.status, 403);
-        assert_eq!(harness.sandbox.faults().armed().len(), 1);
-    }
-
-    #[tokio::test]
-    async fn form_arms_a_fault_and_the_page_lists_it() {
-        let harness = SandboxHarness::new();
-        let form = [("account", ""), ("kind", "media_slow"), ("count", "2"), ("seconds", "0.5"), ("file", "3")];
-
-        let armed = send(&harness, "/sandbox/switches", &form).await;
-        let page = harness.get("/sandbox/switches").await;
-
-        assert_eq!((armed.status, armed.header("location")), (303, "/sandbox/switches"));
-        assert!(page.text().contains("Armed faults"), "{}", page.text());
-        let faults = harness.sandbox.faults();
-        let order = &faults.armed()[0];
-        assert_eq!((order.kind, order.count, order.delay_ms, order.file), (FaultKind::MediaSlow, Some(2), 500, 3));
-    }
-
-    #[tokio::test]
-    async fn fault_without_count_stays_until_switched_off() {
-        let harness = SandboxHarness::new();
-        for kind in ["busy", "slow"] {
-            send(&harness, "/sandbox/switches", &[("kind", kind), ("count", "")]).await;
-        }
-        let page = harness.get("/sandbox/switches").await;
-        assert!(page.text().contains("until it is switched off"), "{}", page.text());
-
-        let off = send(&harness, "/sandbox/switches/off", &[("order", "1")]).await;
-        let left: Vec<_> = harness.sandbox.faults().armed().iter().map(|it| (it.kind, it.count)).collect();
-        send(&harness, "/sandbox/switches/off", &[]).await;
-
-        assert_eq!(off.status, 303);
-        assert_eq!(left, [(FaultKind::Slow, None)]);
-        assert!(harness.sandbox.faults().armed().is_empty());
-    }
-
-    #[tokio::test]
-    async fn invalid_form_shows_the_error_and_keeps_the_input() {
-        let harness = SandboxHarness::new();
-        for (name, value, text) in [
-            ("count", "0", "the number of calls must be from 1 to 10000"),
-            ("count", "x", "The number of calls must be a whole number"),
-            ("seconds", "61", "the delay must be from 0 to 60000 ms"),
-            ("seconds", "-1", "The delay must be from 0 to 60 seconds"),
-            ("seconds", "NaN", "The delay must be from 0 to 60 seconds"),
-            ("account", "nobody", "Choose one of the accounts"),
-        ] {
-            let page = send(&harness, "/sandbox/switches", &[("kind", "slow"), (name, value)]).await;
-
-            assert_eq!(page.status, 422, "{name} {value}");
-            assert!(page.text().contains(text), "{name} {value}: {}", page.text());
-            assert!(page.text().contains("value=\"slow\" checked"), "{}", page.text());
-        }
-    }
 }

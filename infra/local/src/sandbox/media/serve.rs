@@ -1,16 +1,11 @@
 //! Serves files, whole or in part.
 
-use std::io::{self, SeekFrom};
 use std::ops::RangeInclusive;
-use std::path::Path as FsPath;
 
-use axum::body::Body;
+use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use tokio::fs::File;
-use tokio::io::{AsyncReadExt, AsyncSeekExt};
-use tokio_util::io::ReaderStream;
 
 use super::super::{Sandbox, pages};
 
@@ -20,13 +15,13 @@ pub(in crate::sandbox) async fn get_medium(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Response {
-    let medium = sandbox.ledger().state().medium(&id).cloned();
+    let medium = sandbox.ledger().medium(&id).cloned();
     let Some(medium) = medium else {
         return pages::not_found();
     };
     // Only a known id becomes part of a file name.
-    match send(&sandbox.media_dir().join(&id), &medium.mime_type, &headers).await {
-        Ok(response) => response,
+    match tokio::fs::read(sandbox.media_dir().join(&id)).await {
+        Ok(file) => send(&file.into(), &medium.mime_type, &headers),
         Err(error) => {
             tracing::error!(%error, "a sandbox file cannot be read");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
@@ -34,26 +29,18 @@ pub(in crate::sandbox) async fn get_medium(
     }
 }
 
-async fn send(path: &FsPath, mime_type: &str, headers: &HeaderMap) -> io::Result<Response> {
-    let mut file = File::open(path).await?;
-    let size = file.metadata().await?.len();
-    let part = headers.get(header::RANGE).and_then(|it| it.to_str().ok()).map(|it| part(it, size));
-    let mut response = match part {
+fn send(file: &Bytes, mime_type: &str, headers: &HeaderMap) -> Response {
+    let size = file.len();
+    let range = headers.get(header::RANGE).and_then(|it| it.to_str().ok());
+    let mut response = match range.map(|it| part(it, size)) {
+        None => file.clone().into_response(),
         Some(Some(part)) => {
-            file.seek(SeekFrom::Start(*part.start())).await?;
             let content_range = format!("bytes {}-{}/{size}", part.start(), part.end());
-            let length = part.end() - part.start() + 1;
-            let body = Body::from_stream(ReaderStream::new(file.take(length)));
-            let headers = [(header::CONTENT_RANGE, content_range), (header::CONTENT_LENGTH, length.to_string())];
-            (StatusCode::PARTIAL_CONTENT, headers, body).into_response()
+            (StatusCode::PARTIAL_CONTENT, [(header::CONTENT_RANGE, content_range)], file.slice(part)).into_response()
         }
         Some(None) => {
             let headers = [(header::CONTENT_RANGE, format!("bytes */{size}"))];
             (StatusCode::RANGE_NOT_SATISFIABLE, headers).into_response()
-        }
-        None => {
-            let body = Body::from_stream(ReaderStream::new(file));
-            ([(header::CONTENT_LENGTH, size.to_string())], body).into_response()
         }
     };
     let headers = response.headers_mut();
@@ -68,18 +55,18 @@ async fn send(path: &FsPath, mime_type: &str, headers: &HeaderMap) -> io::Result
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    Ok(response)
+    response
 }
 
 /// The single range of `bytes=…`; `None` if the file does not have this range.
-fn part(range: &str, size: u64) -> Option<RangeInclusive<u64>> {
+fn part(range: &str, size: usize) -> Option<RangeInclusive<usize>> {
     let (from, to) = range.strip_prefix("bytes=")?.split_once('-')?;
     let last = size.checked_sub(1)?;
     let part = if from.is_empty() {
-        let length: u64 = to.parse().ok().filter(|it| *it != 0)?;
+        let length: usize = to.parse().ok().filter(|it| *it != 0)?;
         size.saturating_sub(length)..=last
     } else {
-        let end = if to.is_empty() { last } else { to.parse::<u64>().ok()?.min(last) };
+        let end = if to.is_empty() { last } else { to.parse::<usize>().ok()?.min(last) };
         from.parse().ok()?..=end
     };
     (!part.is_empty()).then_some(part)
