@@ -15,9 +15,6 @@
 //! The kit does the rest: pages and codes of OAuth, the loop over files, and the meaning of each
 //! response.
 
-#[cfg(test)]
-mod tests;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;

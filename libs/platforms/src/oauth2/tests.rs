@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use self::server::Server;
 use super::*;
+use crate::app::AppUnavailable;
 use crate::connect_flow::CallbackUrls;
 
 const SCOPES: &[&str] = &["read", "write"];
@@ -304,6 +305,23 @@ async fn missing_response_does_not_end_a_grant() {
     assert!(matches!(closed.refresh(&credentials(), noon()).await, Err(RefreshError::Unreachable(_))));
     assert!(matches!(closed.revoke(&credentials(), noon()).await, Err(AttemptError::RetryLater { .. })));
     assert!(matches!(closed.complete(&callback(&[("code", "c")])).await, Err(ConnectError::Unreachable)));
+}
+
+#[tokio::test]
+async fn missing_client_credentials_are_temporary_and_call_nothing() {
+    let server = Server::start().await;
+    let oauth = server.oauth(&Dialect::STANDARD).by(Arc::new(AppUnavailable), &Dialect::STANDARD);
+
+    let begun = oauth.authorization_url(&request(), SCOPES, &[]).await;
+    let completed = oauth.complete(&callback(&[("code", "c")])).await;
+    let refreshed = oauth.refresh(&credentials(), noon()).await;
+    let revoked = oauth.revoke(&credentials(), noon()).await;
+
+    assert!(matches!(begun, Err(ConnectError::Unreachable)), "{begun:?}");
+    assert!(matches!(completed, Err(ConnectError::Unreachable)));
+    assert_eq!(refreshed.unwrap_err(), RefreshError::Unreachable("this service has a temporary problem".to_owned()));
+    assert!(matches!(revoked, Err(AttemptError::RetryLater { retry_at: None, .. })), "{revoked:?}");
+    assert_eq!(server.requests(), []);
 }
 
 #[test]
