@@ -25,7 +25,7 @@ async fn main() -> Result<(), lambda_http::Error> {
         platforms: platform_config::platforms(&aws, Arc::new(vault))?,
         vocabulary: platforms::vocabulary(),
         sealer,
-        events: Arc::new(EventBridge::new(aws_sdk_eventbridge::Client::new(&aws), config.event_bus)),
+        events: Arc::new(EventBridge::new(&aws, config.event_bus)),
         plans: config.plans,
         guests: config.guests,
         api: api.clone(),

@@ -35,7 +35,7 @@ async fn main() -> Result<(), Error> {
         sealer,
         client: Arc::new(HttpEndpointClient(egress.clone())),
         queue: Arc::new(SqsWebhookQueue::new(aws_sdk_sqs::Client::new(&aws), config.queue_url, api.clock.clone())),
-        events: Arc::new(EventBridge::new(aws_sdk_eventbridge::Client::new(&aws), config.event_bus)),
+        events: Arc::new(EventBridge::new(&aws, config.event_bus)),
         held_permits: HeldPermits::new(api.random.clone()),
     };
     let app = App { api: api.clone(), egress, webhooks: webhooks.clone() };

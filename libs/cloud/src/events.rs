@@ -1,6 +1,10 @@
 //! The event bus.
 
+use std::sync::OnceLock;
+
 use async_trait::async_trait;
+use aws_config::SdkConfig;
+use aws_sdk_eventbridge::Client;
 use aws_sdk_eventbridge::types::PutEventsRequestEntry;
 use domain::event::{Event, IN_OUTBOX, SOURCE};
 
@@ -33,14 +37,17 @@ pub async fn publish_event(events: &dyn EventBus, event: &Event) {
 }
 
 pub struct EventBridge {
-    client: aws_sdk_eventbridge::Client,
+    aws: SdkConfig,
+    /// Created for the first event, because a client costs half a million instructions, and no
+    /// event comes before the response or the publish call.
+    client: OnceLock<Client>,
     bus: String,
 }
 
 impl EventBridge {
     /// `bus` is the name of the event bus.
-    pub fn new(client: aws_sdk_eventbridge::Client, bus: String) -> Self {
-        Self { client, bus }
+    pub fn new(aws: &SdkConfig, bus: String) -> Self {
+        Self { aws: aws.clone(), client: OnceLock::new(), bus }
     }
 
     async fn put_entries(&self, events: &[Event], resource: Option<&str>) -> Result<(), EventError> {
@@ -54,13 +61,9 @@ impl EventBridge {
                     .set_resources(resource.map(|it| vec![it.to_owned()]))
                     .build()
             });
-            let sent = self
-                .client
-                .put_events()
-                .set_entries(Some(entries.collect()))
-                .send()
-                .await
-                .map_err(|it| EventError(chain(&it)))?;
+            let client = self.client.get_or_init(|| Client::new(&self.aws));
+            let sent = client.put_events().set_entries(Some(entries.collect())).send().await;
+            let sent = sent.map_err(|it| EventError(chain(&it)))?;
             let failed = sent.entries().iter().find_map(|it| it.error_code());
             if let Some(code) = failed {
                 return Err(EventError(code.to_owned()));

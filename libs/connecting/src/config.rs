@@ -21,7 +21,7 @@ impl CredentialService {
         Ok(Self {
             store: Store::new(dynamodb, prefix, due_shards, Random::Os),
             sealer: Envelope::new(keys, clock.clone()),
-            events: Arc::new(EventBridge::new(aws_sdk_eventbridge::Client::new(aws), required("EVENT_BUS")?)),
+            events: Arc::new(EventBridge::new(aws, required("EVENT_BUS")?)),
             clock,
         })
     }

@@ -24,7 +24,7 @@ impl Housekeeping {
 impl Outbox {
     /// Reads `EVENT_BUS`.
     pub fn from_env(aws: &SdkConfig, store: Store) -> Result<Self, ConfigError> {
-        let events = EventBridge::new(aws_sdk_eventbridge::Client::new(aws), required("EVENT_BUS")?);
+        let events = EventBridge::new(aws, required("EVENT_BUS")?);
         Ok(Self { store, events: Arc::new(events), clock: Clock::System })
     }
 }

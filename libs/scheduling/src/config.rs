@@ -21,7 +21,7 @@ impl Scheduling {
     /// [`PostRules::from_env`].
     pub fn from_env(aws: &SdkConfig, store: Store) -> Result<Self, ConfigError> {
         let (clock, random, sqs) = (Clock::System, Random::Os, aws_sdk_sqs::Client::new(aws));
-        let events = Arc::new(EventBridge::new(aws_sdk_eventbridge::Client::new(aws), required("EVENT_BUS")?));
+        let events = Arc::new(EventBridge::new(aws, required("EVENT_BUS")?));
         Ok(Self {
             roll_ups: RollUps::new(store.clone(), events.clone(), clock.clone()),
             store,
