@@ -64,6 +64,7 @@ pub struct Bluesky {
 type Fake = FakeServer<Memory>;
 
 /// How the servers behave.
+#[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]
 pub struct Settings {
     /// Why the account is not active: `deactivated` or `takendown`.
     pub status: Option<&'static str>,

@@ -197,10 +197,10 @@ fn run_all(options: &Options) -> bool {
     for it in &missed {
         println!("target missed: {it}");
     }
-    if let Some(file) = &options.json {
-        if !written(file, &figures(&seeds, &matrix, &late, &million, noisy_user)) {
-            return false;
-        }
+    if let Some(file) = &options.json
+        && !written(file, &figures(&seeds, &matrix, &late, &million, noisy_user))
+    {
+        return false;
     }
     let failed = broken.len() + missed.len();
     let checks = usize::try_from(seeds.count).unwrap_or(usize::MAX) + matrix.points;

@@ -121,13 +121,12 @@ async fn finish(State(fake): State<Arc<Fake>>, headers: HeaderMap, Json(input): 
         memory.settings.failing_uploads = memory.settings.failing_uploads.saturating_sub(1);
         return Err(ApiError::bad("UploadFailed", FAILURE));
     }
-    let job = match &upload.job {
-        Some(job) => job.clone(),
-        None => {
-            let whole: Vec<u8> = upload.parts.values().flatten().copied().collect();
-            let used_up = || ApiError::bad("DailyLimitExceeded", "You have reached your daily limit of videos");
-            memory.find_or_create_job(whole.into()).ok_or_else(used_up)?.0
-        }
+    let job = if let Some(job) = &upload.job {
+        job.clone()
+    } else {
+        let whole: Vec<u8> = upload.parts.values().flatten().copied().collect();
+        let used_up = || ApiError::bad("DailyLimitExceeded", "You have reached your daily limit of videos");
+        memory.find_or_create_job(whole.into()).ok_or_else(used_up)?.0
     };
     if let Some(upload) = memory.uploads.get_mut(id) {
         upload.job = Some(job.clone());

@@ -195,8 +195,8 @@ fn plan(posts: u32, shards: u32, units_per_entry: f64) -> (f64, f64) {
     let full_pages = pages - 1;
     let read_units = f64::from(full_pages) * units(PAGE) + units(per_shard - full_pages * PAGE);
     let sends = per_shard.min(PAGE).div_ceil(SEND_BATCH).div_ceil(SENDS_AT_ONCE);
-    let page_s = STORE_CALL_S + f64::from(sends) * SEND_S;
-    (f64::from(shards) * read_units, f64::from(shards.div_ceil(SHARDS_AT_ONCE) * pages) * page_s)
+    let seconds_per_page = STORE_CALL_S + f64::from(sends) * SEND_S;
+    (f64::from(shards) * read_units, f64::from(shards.div_ceil(SHARDS_AT_ONCE) * pages) * seconds_per_page)
 }
 
 /// Seconds from the first message until all calls have begun, while the event source scales up.

@@ -214,7 +214,7 @@ impl FakePlatform for RealBluesky {
         vec![([127, 0, 0, 1], self.pds.port).into(), SocketAddr::from((std::net::Ipv6Addr::LOCALHOST, self.pds.port))]
     }
 
-    /// The server resolves its own handles, and has neither AppView nor video service.
+    /// The server resolves its own handles, and has neither `AppView` nor video service.
     fn settings(&self) -> Value {
         let url = self.pds.server.url();
         json!({ "plc": self.pds.server.directory(), "resolver": url, "appview": url })

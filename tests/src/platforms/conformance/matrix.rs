@@ -95,8 +95,7 @@ impl Protocol for Client {
     }
 
     fn expired(&self) -> Response {
-        let body =
-            json!({ "errcode": "M_UNKNOWN_TOKEN", "error": "Access token has expired", "soft_logout": true });
+        let body = json!({ "errcode": "M_UNKNOWN_TOKEN", "error": "Access token has expired", "soft_logout": true });
         (StatusCode::UNAUTHORIZED, Json(body)).into_response()
     }
 
