@@ -131,7 +131,7 @@ pub struct Traffic {
     pub requests: f64,
 }
 
-/// What an idle deployment costs in a month.
+/// What a deployment costs in a month: idle, or with traffic.
 #[derive(Clone, Debug)]
 pub struct IdleCost {
     units: Vec<(&'static Price, f64)>,

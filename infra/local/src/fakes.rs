@@ -1,6 +1,5 @@
-//! `--fakes`: a fake of every platform in this process, each as strict as the platform's
-//! documentation, and pages that show the published posts. Users can try the service with every
-//! platform without an account.
+//! `--fakes`: a fake of every platform in this process, and pages that show the published posts. Users
+//! can try the service with every platform without an account.
 
 mod links;
 mod pages;

@@ -100,8 +100,9 @@ struct Inner {
     ledger: Mutex<Ledger>,
     faults: Mutex<ArmedFaults>,
     calls: Mutex<Calls>,
-    /// Every form that changes state carries this token. A page of another site can send a form to
-    /// the sandbox, but cannot read the token from our pages.
+    /// The forms that arm or disarm faults carry this token. A page of another site can send a form
+    /// to the sandbox, but cannot read the token from our pages. The consent form has none: a grant
+    /// opens nothing but the sandbox.
     form_token: SecretString,
     media_dir: PathBuf,
     /// Removes the media of a sandbox without a folder when it is dropped.

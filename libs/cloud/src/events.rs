@@ -38,8 +38,8 @@ pub async fn publish_event(events: &dyn EventBus, event: &Event) {
 
 pub struct EventBridge {
     aws: SdkConfig,
-    /// Created for the first event, because a client costs half a million instructions, and no
-    /// event comes before the response or the publish call.
+    /// Created for the first event: a client costs half a million instructions of each cold start,
+    /// and most requests cause no event.
     client: OnceLock<Client>,
     bus: String,
 }

@@ -1,9 +1,9 @@
 //! Bluesky: a personal data server with one account, its authorization server, a PLC directory, a
 //! handle resolver, an `AppView` and the video service.
 //!
-//! A thin double. The full test run uses a real data server, which proves what this one leaves out:
+//! A reduced fake. The full test run uses a real data server, which proves what this one leaves out:
 //! the lexicons of records, the metadata of clients, the times and the single use of proofs and
-//! assertions, the lifetimes of grants. The video service and faults exist only here.
+//! assertions, the lifetimes of grants. Only this fake has the video service, and faults in its OAuth.
 
 mod api_error;
 mod caller;
@@ -54,8 +54,8 @@ const PDS_DID: &str = "did:web:127.0.0.1";
 /// They have two origins: one for the authorization server, one for all others.
 ///
 /// Stricter than the real servers: facets start and end at characters of the text and do not
-/// overlap, a request needs a valid `DPoP` proof, a file that no record refers to is deleted after
-/// an hour, and a reply follows posts of the account, by their current content ids.
+/// overlap, a file that no record refers to is deleted after an hour, and a reply follows posts of
+/// the account, by their current content ids.
 #[derive(Clone)]
 pub struct Bluesky {
     fake: Arc<Fake>,

@@ -1,4 +1,4 @@
-//! Fakes of social platforms for tests, as strict as the real platforms.
+//! Fakes of social platforms for tests. What a fake leaves out, its module says.
 //!
 //! Each fake is based on the platform's documentation, is independent of the
 //! service, and listens for HTTP on loopback.

@@ -1,7 +1,7 @@
-//! The conformance suite: checks that every adapter passes, against a fake of its platform that is
-//! as strict as the platform.
+//! The conformance suite: checks that every adapter passes, against a fake of its platform or a real
+//! server.
 //!
-//! An adapter runs it by naming its [`fake::FakePlatform`] in a test file:
+//! An adapter runs it by naming its [`fake_platform::FakePlatform`] in a test file:
 //!
 //! ```ignore
 //! platforms::conformance!(fakes::mastodon::Server);

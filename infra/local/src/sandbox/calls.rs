@@ -184,4 +184,15 @@ mod tests {
 
         assert_eq!(Calls::open(&path, DateTime::UNIX_EPOCH).unwrap().all().count(), 0);
     }
+
+    #[test]
+    fn only_the_latest_calls_are_kept() {
+        let mut calls = Calls::in_memory();
+        for _ in 0..KEPT + 3 {
+            calls.begin(Operation::LookUp, DateTime::UNIX_EPOCH);
+        }
+        calls.change(1, |_| panic!("the oldest call was removed"));
+
+        assert_eq!(calls.all().next().map(|it| it.number), Some(4));
+    }
 }

@@ -76,7 +76,7 @@ impl fake_platform::FakePlatform for ListeningSandbox {
             }
             _ => &[operation(call)],
         };
-        let is_replaced = |it: &Order| it.kind.strikes(operation(call)) || it.kind.strikes(Operation::Comment);
+        let is_replaced = |it: &Order| it.kind.affects(operation(call)) || it.kind.affects(Operation::Comment);
         for order in faults.armed().iter().filter(|it| is_replaced(it)).map(|it| it.id).collect::<Vec<_>>() {
             faults.switch_off(order);
         }
@@ -94,7 +94,7 @@ impl fake_platform::FakePlatform for ListeningSandbox {
         }
     }
 
-    /// Faults are those of an account, which other calls do not name.
+    /// A fault is armed for an account, so only calls that name one can fail.
     fn can_fail(&self, call: fake_platform::Call, _: InjectedFault) -> bool {
         use fake_platform::Call::{Account, LookUp, Publish, Refresh, Upload};
         matches!(call, Account | LookUp | Publish | Refresh | Upload)

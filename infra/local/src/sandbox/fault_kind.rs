@@ -55,56 +55,56 @@ const LOSE_RESPONSE: Effect = Effect::OfKit(InjectedFault::LoseResponse);
 const UNAVAILABLE: Effect = Effect::OfKit(InjectedFault::Unavailable);
 
 const PUBLISHING: &[FaultKind] = &[
-    FaultKind::new("refuse", "Refuse permanently", Publish, REFUSED).says("The content is refused: 422."),
+    FaultKind::new("refuse", "Refuse permanently", Publish, REFUSED).with_text("The content is refused: 422."),
     FaultKind::new("busy", "Refuse temporarily", Publish, Effect::Busy)
-        .says("Nothing is published: 429 without Retry-After."),
+        .with_text("Nothing is published: 429 without Retry-After."),
     FaultKind::new("busy_until", "Refuse temporarily, with a time", Publish, Effect::BusyUntil)
-        .says("Nothing is published: 429, with the delay in Retry-After."),
+        .with_text("Nothing is published: 429, with the delay in Retry-After."),
     FaultKind::new("rate_limit", "Rate limit", Publish, RATE_LIMITED)
-        .says("Too many posts: 429, with the delay, or 2 seconds, in Retry-After."),
+        .with_text("Too many posts: 429, with the delay, or 2 seconds, in Retry-After."),
     FaultKind::new("error_before", "Error, not published", Publish, SERVER_ERROR)
-        .says("Nothing is published, and the response is 500."),
+        .with_text("Nothing is published, and the response is 500."),
     FaultKind::new("error_after", "Error, but published", Publish, SERVER_ERROR_AFTER)
-        .says("The post is published, but the response is 500."),
+        .with_text("The post is published, but the response is 500."),
     FaultKind::new("lose_call", "Connection cut, not published", Publish, CUT_BEFORE)
-        .says("Nothing is published, and the connection is cut."),
+        .with_text("Nothing is published, and the connection is cut."),
     FaultKind::new("lose_answer", "Connection cut, but published", Publish, LOSE_RESPONSE)
-        .says("The post is published, but the connection is cut before the response."),
+        .with_text("The post is published, but the connection is cut before the response."),
     FaultKind::new("slow", "Slow", Publish, Effect::Slow)
-        .says("The post is published after the delay, even if the client stops waiting."),
+        .with_text("The post is published after the delay, even if the client stops waiting."),
     FaultKind::new("late", "Connection cut, published later", Publish, Effect::Late)
-        .says("The connection is cut at once; the post is published after the delay."),
+        .with_text("The connection is cut at once; the post is published after the delay."),
     FaultKind::new("look_error", "Look-up fails", LookUp, SERVER_ERROR)
-        .says("A look-up of published posts gets 500. Combine it with another fault."),
+        .with_text("A look-up of published posts gets 500. Combine it with another fault."),
 ];
 
 const COMMENTING: &[FaultKind] = &[
     FaultKind::new("comment_busy", "Refuse a comment temporarily", Comment, Effect::BusyUntil)
-        .says("The comment is not added: 429, with the delay in Retry-After."),
-    FaultKind::new("comment_refuse", "Refuse a comment", Comment, REFUSED).says("The comment is refused: 422."),
+        .with_text("The comment is not added: 429, with the delay in Retry-After."),
+    FaultKind::new("comment_refuse", "Refuse a comment", Comment, REFUSED).with_text("The comment is refused: 422."),
     FaultKind::new("comment_lose_answer", "Connection cut, but added", Comment, LOSE_RESPONSE)
-        .says("The comment is added, but the connection is cut before the response."),
+        .with_text("The comment is added, but the connection is cut before the response."),
 ];
 
 const UPLOADING: &[FaultKind] = &[
-    FaultKind::new("media_slow", "Slow upload", Upload, Effect::Slow).says("The file is accepted after the delay."),
+    FaultKind::new("media_slow", "Slow upload", Upload, Effect::Slow).with_text("The file is accepted after the delay."),
     FaultKind::new("media_error", "Error during the upload", Upload, SERVER_ERROR)
-        .says("The file is not stored, and the response is 500."),
-    FaultKind::new("media_refuse", "Refuse a file", Upload, REFUSED).says("The file is refused: 422."),
+        .with_text("The file is not stored, and the response is 500."),
+    FaultKind::new("media_refuse", "Refuse a file", Upload, REFUSED).with_text("The file is refused: 422."),
     FaultKind::new("media_processing", "Slow processing", Upload, Effect::Processing)
-        .says("The file is accepted, but posts cannot use it until the delay is over."),
+        .with_text("The file is accepted, but posts cannot use it until the delay is over."),
 ];
 
 const ACCESS: &[FaultKind] = &[
     FaultKind::new("revoke", "Revoke the grant", Publish, Effect::Revoke)
-        .says("The next call gets 401. The account must be reconnected."),
+        .with_text("The next call gets 401. The account must be reconnected."),
     FaultKind::new("expire", "Expire the access token", Publish, Effect::Expire)
-        .says("The next call gets 401. The token can be refreshed."),
+        .with_text("The next call gets 401. The token can be refreshed."),
     FaultKind::new("refuse_refresh", "Refuse the refresh", Refresh, REFUSED)
-        .says("The access token expires now, and its refresh is refused. The account must be reconnected."),
+        .with_text("The access token expires now, and its refresh is refused. The account must be reconnected."),
     FaultKind::new("refresh_unreachable", "Refresh unavailable", Refresh, UNAVAILABLE)
-        .says("The access token expires now, and its refresh gets 503."),
-    FaultKind::new("lose_refresh", "Connection cut, but refreshed", Refresh, LOSE_RESPONSE).says(
+        .with_text("The access token expires now, and its refresh gets 503."),
+    FaultKind::new("lose_refresh", "Connection cut, but refreshed", Refresh, LOSE_RESPONSE).with_text(
         "The access token expires now. Its refresh uses up the old refresh token, but the connection is cut before \
          the response.",
     ),
@@ -123,7 +123,7 @@ impl FaultKind {
         Self { name, title, text: "", operation, effect }
     }
 
-    const fn says(self, text: &'static str) -> Self {
+    const fn with_text(self, text: &'static str) -> Self {
         Self { text, ..self }
     }
 
@@ -132,7 +132,7 @@ impl FaultKind {
     }
 
     /// Whether this fault affects calls of `operation`.
-    pub(super) fn strikes(self, operation: Operation) -> bool {
+    pub(super) fn affects(self, operation: Operation) -> bool {
         let is_of_access = matches!(self.effect, Effect::Revoke | Effect::Expire);
         self.operation == operation || is_of_access && operation == Upload
     }

@@ -124,7 +124,7 @@ impl ArmedFaults {
     pub(super) fn take(&mut self, operation: Operation, account: Account) -> Option<ArmedFault> {
         for at in 0..self.armed.len() {
             let order = &mut self.armed[at];
-            if !order.kind.strikes(operation) || order.account.is_some_and(|only| only != account) {
+            if !order.kind.affects(operation) || order.account.is_some_and(|only| only != account) {
                 continue;
             }
             if 1 < order.file {
@@ -139,5 +139,48 @@ impl ArmedFaults {
             return Some(fault);
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(account: Option<&str>, kind: &str, count: u32) -> Order {
+        let (account, kind) = (account.map(|it| Account::find(it).unwrap()), FaultKind::find(kind).unwrap());
+        Order { id: 0, account, kind, count: Some(count), delay_ms: 0, file: 1 }
+    }
+
+    fn taken(faults: &mut ArmedFaults, operation: Operation, account: &str, calls: usize) -> Vec<Option<&'static str>> {
+        let account = Account::find(account).unwrap();
+        (0..calls).map(|_| faults.take(operation, account).map(|it| it.kind.name)).collect()
+    }
+
+    #[test]
+    fn fault_applies_to_its_account_operation_and_count() {
+        let mut faults = ArmedFaults::default();
+        faults.arm(order(Some("meadow"), "refuse", 2)).unwrap();
+        faults.arm(Order { file: 3, ..order(None, "media_error", 1) }).unwrap();
+
+        assert_eq!(taken(&mut faults, Operation::Publish, "harbour", 1), [None]);
+        assert_eq!(taken(&mut faults, Operation::LookUp, "meadow", 1), [None]);
+        assert_eq!(taken(&mut faults, Operation::Publish, "meadow", 3), [Some("refuse"), Some("refuse"), None]);
+        assert_eq!(taken(&mut faults, Operation::Upload, "meadow", 4), [None, None, Some("media_error"), None]);
+    }
+
+    #[test]
+    fn armed_faults_are_limited() {
+        let mut faults = ArmedFaults::default();
+        assert_eq!(faults.arm(order(None, "slow", 0)), Err(InvalidFault::Count));
+        assert_eq!(faults.arm(order(None, "slow", 10_001)), Err(InvalidFault::Count));
+        let long = Order { delay_ms: 60_001, ..order(None, "slow", 1) };
+        assert_eq!(faults.arm(long), Err(InvalidFault::Delay));
+        for (kind, file) in [("media_slow", 0), ("media_slow", 101), ("slow", 2)] {
+            assert_eq!(faults.arm(Order { file, ..order(None, kind, 1) }), Err(InvalidFault::File));
+        }
+        for _ in 0..100 {
+            faults.arm(order(None, "slow", 1)).unwrap();
+        }
+        assert_eq!(faults.arm(order(None, "slow", 1)), Err(InvalidFault::TooMany));
     }
 }

@@ -14,10 +14,11 @@ use fakes::fake::front::apply;
 use fakes::fake::oauth::{Fault, HasOAuth, classify_token_call};
 use fakes::fake::params::Params;
 use fakes::fake::wire::Cut;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use platforms::conformance::fake_platform::{Call as KitCall, InjectedFault};
 use serde_json::{Value, json};
 
-use super::Sandbox;
+use super::{MAX_BODY, Sandbox};
 use super::accounts::Account;
 use super::api_error::SandboxApiError;
 use super::caller::Caller;
@@ -39,10 +40,15 @@ pub(super) async fn handle_call(State(sandbox): State<Sandbox>, request: Request
 
     let (head, body) = request.into_parts();
     let noun = if head.uri.path().ends_with("/comments") { "comment" } else { "post" };
-    // Read to its end: a client that is still sending would not see the response.
-    let response = match to_bytes(body, MAX_FILE).await {
-        Ok(body) => respond(recorder, operation, head, body, next).await,
-        Err(_) => SandboxApiError::file_too_large().into_response(),
+    // Read up to the limit: a client that is still sending would not see the response.
+    let limit = if operation == Operation::Upload { MAX_FILE } else { MAX_BODY };
+    let response = match Limited::new(body, limit).collect().await {
+        Ok(body) => respond(recorder, operation, head, body.to_bytes(), next).await,
+        Err(error) if !error.is::<LengthLimitError>() => {
+            SandboxApiError::malformed(StatusCode::BAD_REQUEST, "the request was interrupted").into_response()
+        }
+        Err(_) if operation == Operation::Upload => SandboxApiError::file_too_large().into_response(),
+        Err(_) => SandboxApiError::malformed(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large").into_response(),
     };
     if response.extensions().get::<Cut>().is_some() {
         guard.record(CallEnd::Cut);

@@ -93,3 +93,17 @@ fn is_accepted(mime_type: &str) -> bool {
         && !subtype.contains("svg");
     is_plain && matches!(kind, "image" | "video") || mime_type == "application/pdf"
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An SVG can contain a script, which would run on our origin.
+    #[test]
+    fn only_files_without_scripts_are_accepted() {
+        assert!(is_accepted("image/png") && is_accepted("application/pdf"));
+        for mime_type in ["image/svg+xml", "text/html", "image/", "image"] {
+            assert!(!is_accepted(mime_type), "{mime_type}");
+        }
+    }
+}

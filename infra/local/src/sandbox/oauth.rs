@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock, MutexGuard, PoisonError};
 use askama::Template;
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -58,7 +58,9 @@ pub(super) fn router(sandbox: &Sandbox) -> Router<Sandbox> {
 }
 
 async fn store_grants(State(sandbox): State<Sandbox>, request: Request, next: Next) -> Response {
-    let response = next.run(request).await;
+    let mut response = next.run(request).await;
+    // RFC 6749, section 5.1
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     match sandbox.store_grants() {
         Ok(()) => response,
         Err(error) => SandboxApiError::from(error).into_response(),

@@ -98,9 +98,11 @@ pub(super) async fn list_own_comments(
 
 /// All public posts in order, including repeated ones.
 pub(super) async fn list_all_posts(State(sandbox): State<Sandbox>) -> Response {
-    let ledger = sandbox.ledger();
-    let posts = ledger.posts().iter().zip(1..).map(|(post, id)| public_post(&sandbox, &ledger, id, post));
-    ([(header::CACHE_CONTROL, "no-store")], Json(posts.collect::<Vec<_>>())).into_response()
+    let posts: Vec<_> = {
+        let ledger = sandbox.ledger();
+        ledger.posts().iter().zip(1..).map(|(post, id)| public_post(&sandbox, &ledger, id, post)).collect()
+    };
+    ([(header::CACHE_CONTROL, "no-store")], Json(posts)).into_response()
 }
 
 /// All comments, in order.

@@ -1,4 +1,4 @@
-//! Methods of [`FakePlatform`](platforms::conformance::fake::FakePlatform) that fakes have in common. The fakes have a field
+//! Methods of [`FakePlatform`](platforms::conformance::fake_platform::FakePlatform) that fakes have in common. The fakes have a field
 //! `fake`, an `Arc` of [`FakeServer`](super::server::FakeServer).
 //!
 //! `start` and `redirect_url` are written as `async_trait` expands them, because it does not look into macros.

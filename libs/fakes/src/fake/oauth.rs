@@ -1,7 +1,7 @@
 //! An authorization server: apps, codes that are valid once, and grants.
 //!
-//! It is strict where the RFCs leave a choice: a redirect URI has to equal the registered one, and
-//! a second use of a code or a refresh token ends its grant.
+//! It is strict where the RFCs leave a choice: a redirect URI has to equal the registered one unless
+//! [`Redirects::Any`] permits every URL, and a second use of a code or a refresh token ends its grant.
 
 mod exchange;
 mod fault;

@@ -15,8 +15,7 @@ use url::Url;
 use crate::app::AppCredentials;
 use crate::connect_flow::FieldValues;
 
-/// A platform's servers, imitated on loopback as strictly as its documentation allows: what the
-/// platform refuses, it refuses.
+/// A platform's servers on loopback: a fake, or a real server behind a proxy that injects faults.
 ///
 /// It has one user with one account, who is signed in.
 #[async_trait]

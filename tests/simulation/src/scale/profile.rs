@@ -42,10 +42,10 @@ impl Deliver {
 pub struct Profile {
     /// Read units of one entry of the due index. The units of a page are rounded up to half a unit.
     pub plan_read_units: f64,
-    /// Moving one overdue entry of the due index.
+    /// Moving one overdue entry of the due index. Not part of the figures; a test bounds it.
     pub move_on: Vec<Operation>,
     pub deliver: Deliver,
-    /// Acquiring or releasing a permit of the user.
+    /// Acquiring or releasing a permit of the user. Not part of the figures; a test bounds it.
     pub permit: Vec<Operation>,
     /// Rolling up a post.
     pub roll_up: Vec<Operation>,

@@ -36,12 +36,12 @@ pub struct Size {
     pub parameters: Parameters,
 }
 
-/// The last size is one of six regions.
+/// The last size is a sixth of the one before.
 pub const SIZES: [Size; 4] = [
     Size { name: "1,000", users: 1_000, parameters: parameters(8, 20, 10) },
     Size { name: "100,000", users: 100_000, parameters: parameters(8, 100, 10) },
     Size { name: "10,000,000", users: 10_000_000, parameters: parameters(MOST_SHARDS, 1_000, 50) },
-    Size { name: "a sixth of it", users: 1_666_700, parameters: parameters(MOST_SHARDS, 334, 50) },
+    Size { name: "one of six regions", users: 1_666_700, parameters: parameters(MOST_SHARDS, 334, 50) },
 ];
 
 const fn parameters(due_shards: u32, delivery_concurrency: u32, delivery_batch: u32) -> Parameters {
@@ -92,7 +92,7 @@ impl Size {
             Demand::new("messages in flight", begun, MAX_IN_FLIGHT),
             Demand::new("requests of KMS per second, at most one a post", begun, KEY_REQUESTS_PER_S),
             Demand::new("calls of `PutEvents` per second, mean", events, EVENT_CALLS_PER_S),
-            Demand::new("environments of webhooks, if every user has one", webhooks, WEBHOOK_ENVIRONMENTS.into()),
+            Demand::new("environments of webhooks, mean, if every user has an endpoint", webhooks, WEBHOOK_ENVIRONMENTS.into()),
             Demand::new("requests per second, of the stage in `template.yaml`", requests, REQUESTS_PER_S.into()),
             Demand::new("requests per second, of the account", requests, GATEWAY_REQUESTS_PER_S),
         ]

@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{
-    front::{Front, Protocol, bearer, lock},
+    fault_proxy::{FaultProxy, Protocol, bearer, lock},
     wait_for,
 };
 use crate::{
@@ -43,7 +43,7 @@ tokio::task_local! {
 struct Pds {
     server: BlueskyServer,
     port: u16,
-    front: Arc<Front<Observed>>,
+    proxy: Arc<FaultProxy<BlueskyProtocol>>,
     accounts: AtomicUsize,
 }
 
@@ -51,16 +51,16 @@ pub(super) async fn run(scenes: &mut Scenes<'_>) -> Result {
     let (listener, address) = wire::listen().await;
     let settings = BlueskySettings { public_port: Some(address.port()), ..BlueskySettings::default() };
     let server = BlueskyServer::start(settings).await?;
-    let front = Front::start(listener, server.listens(), Observed::default());
-    let pds = Arc::new(Pds { server, port: address.port(), front, accounts: AtomicUsize::new(0) });
+    let proxy = FaultProxy::start(listener, server.listens(), BlueskyProtocol::default());
+    let pds = Arc::new(Pds { server, port: address.port(), proxy, accounts: AtomicUsize::new(0) });
     PDS.scope(pds, super::play::<RealBluesky>(scenes)).await;
     Ok(())
 }
 
-/// What the server responded to the adapter.
 #[derive(Default)]
-struct Observed(Mutex<Responses>);
+struct BlueskyProtocol(Mutex<Responses>);
 
+/// What the server responded to the adapter.
 #[derive(Default)]
 struct Responses {
     /// The latest refresh token of each session.
@@ -70,7 +70,7 @@ struct Responses {
     records: Vec<String>,
 }
 
-impl Protocol for Observed {
+impl Protocol for BlueskyProtocol {
     fn call(&self, head: &Parts, _: &[u8]) -> Option<Call> {
         let collection = head.uri.query().is_some_and(|it| it.contains(&format!("collection={POSTS}")));
         match head.uri.path().strip_prefix("/xrpc/")? {
@@ -79,8 +79,8 @@ impl Protocol for Observed {
             "com.atproto.server.deleteSession" => Some(Call::Revoke),
             "com.atproto.repo.uploadBlob" => Some(Call::Upload),
             "app.bsky.actor.getProfile" => Some(Call::Account),
-            "com.atproto.repo.putRecord" | "com.atproto.repo.createRecord" => Some(Call::Publish),
-            "com.atproto.repo.getRecord" | "com.atproto.repo.listRecords" if collection => Some(Call::LookUp),
+            "com.atproto.repo.putRecord" => Some(Call::Publish),
+            "com.atproto.repo.getRecord" if collection => Some(Call::LookUp),
             _ => None,
         }
     }
@@ -157,8 +157,8 @@ impl RealBluesky {
         let created = pds.server.call("com.atproto.server.createAccount", None, &body).await?;
         let (did, token) = (text(&created, "did")?.to_owned(), text(&created, "accessJwt")?.to_owned());
         let app_password = create_app_password(&pds.server, &token).await?.into();
-        pds.front.reset();
-        *lock(&pds.front.protocol.0) = Responses::default();
+        pds.proxy.reset();
+        *lock(&pds.proxy.protocol.0) = Responses::default();
         Ok(Self { pds, did, handle, app_password, token })
     }
 
@@ -169,7 +169,7 @@ impl RealBluesky {
     /// The account's records, oldest first.
     fn records(&self) -> Vec<Value> {
         let mut records = wait_for(self.pds.server.posts_of(&self.did)).expect("the server lists them");
-        let order = &lock(&self.pds.front.protocol.0).records;
+        let order = &lock(&self.pds.proxy.protocol.0).records;
         records.sort_by_key(|record| order.iter().position(|it| record["uri"] == *it));
         records
     }
@@ -247,7 +247,7 @@ impl FakePlatform for RealBluesky {
     }
 
     fn inject_fault(&self, call: Call, fault: InjectedFault, count: usize) {
-        self.pds.front.faults().order(call, fault, count);
+        self.pds.proxy.faults().order(call, fault, count);
     }
 
     fn can_fail(&self, call: Call, fault: InjectedFault) -> bool {
@@ -267,7 +267,7 @@ impl FakePlatform for RealBluesky {
     }
 
     fn end_access_tokens(&self) {
-        self.pds.front.end_access_tokens();
+        self.pds.proxy.end_access_tokens();
     }
 
     fn publish_manual_posts(&self, count: usize) {
@@ -310,13 +310,13 @@ impl FakePlatform for RealBluesky {
     /// Sessions that the server still refreshes. It repeats a refresh for two hours, so the adapter's
     /// token stays valid.
     fn grant_count(&self) -> usize {
-        let sessions = lock(&self.pds.front.protocol.0).sessions.clone();
+        let sessions = lock(&self.pds.proxy.protocol.0).sessions.clone();
         let refresh = "com.atproto.server.refreshSession";
         let is_open = |token: &String| wait_for(self.pds.server.call(refresh, Some(token), &Value::Null)).is_ok();
         sessions.iter().filter(|it| is_open(it)).count()
     }
 
     fn call_count(&self, call: Call) -> usize {
-        self.pds.front.faults().calls(call)
+        self.pds.proxy.faults().calls(call)
     }
 }

@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{
-    front::{Front, Protocol, lock},
+    fault_proxy::{FaultProxy, Protocol, lock},
     wait_for,
 };
 use crate::{
@@ -46,21 +46,20 @@ tokio::task_local! {
 struct Homeserver {
     server: Synapse,
     address: SocketAddr,
-    front: Arc<Front<Client>>,
+    proxy: Arc<FaultProxy<MatrixProtocol>>,
 }
 
 pub(super) async fn run(scenes: &mut Scenes<'_>) -> Result {
     let server = Synapse::start(SynapseSettings { access_token_lifetime: "24h", limits_messages: false }).await?;
     let (listener, address) = wire::listen().await;
-    let front = Front::start(listener, server.listens(), Client);
-    HOMESERVER.scope(Arc::new(Homeserver { server, address, front }), super::play::<RealMatrix>(scenes)).await;
+    let proxy = FaultProxy::start(listener, server.listens(), MatrixProtocol);
+    HOMESERVER.scope(Arc::new(Homeserver { server, address, proxy }), super::play::<RealMatrix>(scenes)).await;
     Ok(())
 }
 
-/// The client-server API.
-struct Client;
+struct MatrixProtocol;
 
-impl Protocol for Client {
+impl Protocol for MatrixProtocol {
     fn call(&self, head: &Parts, _: &[u8]) -> Option<Call> {
         let path = head.uri.path().strip_prefix("/_matrix/")?;
         match path.strip_prefix("client/v3/").unwrap_or(path) {
@@ -114,7 +113,7 @@ pub(super) struct RealMatrix {
 impl RealMatrix {
     async fn new_room(homeserver: Arc<Homeserver>) -> Result<Self> {
         homeserver.server.log_all_out().await?;
-        homeserver.front.reset();
+        homeserver.proxy.reset();
         let room = homeserver.server.room("Harbour", json!([])).await?;
         Ok(Self { homeserver, room, manual_posts: Mutex::default() })
     }
@@ -198,7 +197,7 @@ impl FakePlatform for RealMatrix {
     }
 
     fn inject_fault(&self, call: Call, fault: InjectedFault, count: usize) {
-        self.homeserver.front.faults().order(call, fault, count);
+        self.homeserver.proxy.faults().order(call, fault, count);
     }
 
     fn can_fail(&self, call: Call, fault: InjectedFault) -> bool {
@@ -215,7 +214,7 @@ impl FakePlatform for RealMatrix {
     }
 
     fn end_access_tokens(&self) {
-        self.homeserver.front.end_access_tokens();
+        self.homeserver.proxy.end_access_tokens();
     }
 
     fn publish_manual_post(&self, text: &str) {
@@ -240,6 +239,6 @@ impl FakePlatform for RealMatrix {
     }
 
     fn call_count(&self, call: Call) -> usize {
-        self.homeserver.front.faults().calls(call)
+        self.homeserver.proxy.faults().calls(call)
     }
 }

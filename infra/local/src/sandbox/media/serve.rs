@@ -1,11 +1,15 @@
 //! Serves files, whole or in part.
 
+use std::io::{self, SeekFrom};
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 
-use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+
+use tokio::fs::File;
+use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
 use super::super::{Sandbox, pages};
 
@@ -20,8 +24,8 @@ pub(in crate::sandbox) async fn get_medium(
         return pages::not_found();
     };
     // Only a known id becomes part of a file name.
-    match tokio::fs::read(sandbox.media_dir().join(&id)).await {
-        Ok(file) => send(&file.into(), &medium.mime_type, &headers),
+    match send(sandbox.media_dir().join(&id), &medium.mime_type, &headers).await {
+        Ok(response) => response,
         Err(error) => {
             tracing::error!(%error, "a sandbox file cannot be read");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
@@ -29,14 +33,21 @@ pub(in crate::sandbox) async fn get_medium(
     }
 }
 
-fn send(file: &Bytes, mime_type: &str, headers: &HeaderMap) -> Response {
-    let size = file.len();
+async fn send(file: PathBuf, mime_type: &str, headers: &HeaderMap) -> io::Result<Response> {
+    let mut file = File::open(file).await?;
+    let size = file.metadata().await?.len();
+    let mut bytes = Vec::new();
     let range = headers.get(header::RANGE).and_then(|it| it.to_str().ok());
     let mut response = match range.map(|it| part(it, size)) {
-        None => file.clone().into_response(),
+        None => {
+            file.read_to_end(&mut bytes).await?;
+            bytes.into_response()
+        }
         Some(Some(part)) => {
             let content_range = format!("bytes {}-{}/{size}", part.start(), part.end());
-            (StatusCode::PARTIAL_CONTENT, [(header::CONTENT_RANGE, content_range)], file.slice(part)).into_response()
+            file.seek(SeekFrom::Start(*part.start())).await?;
+            file.take(part.end() - part.start() + 1).read_to_end(&mut bytes).await?;
+            (StatusCode::PARTIAL_CONTENT, [(header::CONTENT_RANGE, content_range)], bytes).into_response()
         }
         Some(None) => {
             let headers = [(header::CONTENT_RANGE, format!("bytes */{size}"))];
@@ -55,18 +66,18 @@ fn send(file: &Bytes, mime_type: &str, headers: &HeaderMap) -> Response {
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    response
+    Ok(response)
 }
 
 /// The single range of `bytes=…`; `None` if the file does not have this range.
-fn part(range: &str, size: usize) -> Option<RangeInclusive<usize>> {
+fn part(range: &str, size: u64) -> Option<RangeInclusive<u64>> {
     let (from, to) = range.strip_prefix("bytes=")?.split_once('-')?;
     let last = size.checked_sub(1)?;
     let part = if from.is_empty() {
-        let length: usize = to.parse().ok().filter(|it| *it != 0)?;
+        let length: u64 = to.parse().ok().filter(|it| *it != 0)?;
         size.saturating_sub(length)..=last
     } else {
-        let end = if to.is_empty() { last } else { to.parse::<usize>().ok()?.min(last) };
+        let end = if to.is_empty() { last } else { to.parse::<u64>().ok()?.min(last) };
         from.parse().ok()?..=end
     };
     (!part.is_empty()).then_some(part)

@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 
 use super::{App, OAuth, Refresh, Rules, secret};
 
+/// How many used codes and refresh tokens a grant recognizes.
+const MAX_SPENT: usize = 10;
+
 /// The permission of an app to act for an account, with its tokens.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Grant {
@@ -22,7 +25,7 @@ pub struct Grant {
     /// `None` if the refresh token does not expire.
     pub refresh_ends_at: Option<DateTime<Utc>>,
     pub revoked: bool,
-    /// The redeemed code and the refresh tokens that were exchanged.
+    /// The redeemed code and the latest refresh tokens that were exchanged.
     pub(super) spent: Vec<String>,
 }
 
@@ -58,6 +61,10 @@ impl Grant {
             (Refresh::Reusable, Some(same)) => self.refresh_token = Some(same),
             (Refresh::Reusable | Refresh::Rotating, old) => {
                 self.spent.extend(old);
+                if MAX_SPENT < self.spent.len() {
+                    // The first is the code, which is never forgotten.
+                    self.spent.remove(1);
+                }
                 self.refresh_token = Some(secret());
                 self.refresh_ends_at = rules.refresh_lives.map(|it| now + it);
             }

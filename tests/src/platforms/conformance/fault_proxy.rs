@@ -51,7 +51,7 @@ pub(super) trait Protocol: Send + Sync + 'static {
     }
 }
 
-pub(super) struct Front<P> {
+pub(super) struct FaultProxy<P> {
     pub(super) protocol: P,
     server: SocketAddr,
     http: Client,
@@ -66,10 +66,10 @@ struct AccessTokens {
     last_issued: Option<Instant>,
 }
 
-impl<P: Protocol> Front<P> {
+impl<P: Protocol> FaultProxy<P> {
     /// Forwards requests to this server from now on, until the process ends.
     pub(super) fn start(listener: TcpListener, server: SocketAddr, protocol: P) -> Arc<Self> {
-        let front = Arc::new(Self {
+        let proxy = Arc::new(Self {
             protocol,
             server,
             http: wire::browser(),
@@ -77,8 +77,8 @@ impl<P: Protocol> Front<P> {
             access_tokens: Mutex::default(),
         });
         let router = Router::new().fallback(forward::<P>);
-        wire::serve_on(listener, front::wrap(router, Arc::clone(&front)).with_state(Arc::clone(&front)));
-        front
+        wire::serve_on(listener, front::wrap(router, Arc::clone(&proxy)).with_state(Arc::clone(&proxy)));
+        proxy
     }
 
     pub(super) fn faults(&self) -> MutexGuard<'_, InjectedFaults> {
@@ -102,13 +102,13 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<P> AsRef<Mutex<InjectedFaults>> for Front<P> {
+impl<P> AsRef<Mutex<InjectedFaults>> for FaultProxy<P> {
     fn as_ref(&self) -> &Mutex<InjectedFaults> {
         &self.faults
     }
 }
 
-impl<P: Protocol> FaultInjection for Front<P> {
+impl<P: Protocol> FaultInjection for FaultProxy<P> {
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
         self.protocol.call(head, body)
     }
@@ -123,28 +123,28 @@ pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
     headers.get(AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")
 }
 
-async fn forward<P: Protocol>(State(front): State<Arc<Front<P>>>, request: Request) -> Response {
+async fn forward<P: Protocol>(State(proxy): State<Arc<FaultProxy<P>>>, request: Request) -> Response {
     let (head, body) = request.into_parts();
-    if bearer(&head.headers).is_some_and(|it| lock(&front.access_tokens).ended.contains(it)) {
-        return front.protocol.expired();
+    if bearer(&head.headers).is_some_and(|it| lock(&proxy.access_tokens).ended.contains(it)) {
+        return proxy.protocol.expired();
     }
-    match send(&front, &head, body).await {
+    match send(&proxy, &head, body).await {
         Ok(response) => response,
         Err(error) => (StatusCode::BAD_GATEWAY, error.to_string()).into_response(),
     }
 }
 
-async fn send<P: Protocol>(front: &Front<P>, head: &Parts, body: Body) -> Result<Response, reqwest::Error> {
+async fn send<P: Protocol>(proxy: &FaultProxy<P>, head: &Parts, body: Body) -> Result<Response, reqwest::Error> {
     let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
-    if matches!(front.protocol.call(head, &body), Some(Call::Exchange | Call::Refresh)) {
+    if matches!(proxy.protocol.call(head, &body), Some(Call::Exchange | Call::Refresh)) {
         // Tokens that a server signs within the same second may be equal.
-        let last_issued = lock(&front.access_tokens).last_issued;
+        let last_issued = lock(&proxy.access_tokens).last_issued;
         sleep_until(last_issued.map_or_else(Instant::now, |it| it + Duration::from_secs(1))).await;
     }
     let path = head.uri.path_and_query().map_or("/", |it| it.as_str());
     let mut headers = head.headers.clone();
     remove_framing(&mut headers);
-    let request = front.http.request(head.method.clone(), format!("http://{}{path}", front.server));
+    let request = proxy.http.request(head.method.clone(), format!("http://{}{path}", proxy.server));
     let response = request.headers(headers).body(body).send().await?;
 
     let (status, mut headers) = (response.status(), response.headers().clone());
@@ -152,12 +152,12 @@ async fn send<P: Protocol>(front: &Front<P>, head: &Parts, body: Body) -> Result
     let body = response.bytes().await?;
     if status.is_success() {
         let value: Value = serde_json::from_slice(&body).unwrap_or_default();
-        if let Some(token) = front.protocol.access_token(&value) {
-            let tokens = &mut *lock(&front.access_tokens);
+        if let Some(token) = proxy.protocol.access_token(&value) {
+            let tokens = &mut *lock(&proxy.access_tokens);
             tokens.issued.insert(token);
             tokens.last_issued = Some(Instant::now());
         }
-        front.protocol.responded(head, &value);
+        proxy.protocol.responded(head, &value);
     }
     let mut response = (status, body).into_response();
     *response.headers_mut() = headers;
