@@ -87,7 +87,8 @@ const COMMENTING: &[FaultKind] = &[
 ];
 
 const UPLOADING: &[FaultKind] = &[
-    FaultKind::new("media_slow", "Slow upload", Upload, Effect::Slow).with_text("The file is accepted after the delay."),
+    FaultKind::new("media_slow", "Slow upload", Upload, Effect::Slow)
+        .with_text("The file is accepted after the delay."),
     FaultKind::new("media_error", "Error during the upload", Upload, SERVER_ERROR)
         .with_text("The file is not stored, and the response is 500."),
     FaultKind::new("media_refuse", "Refuse a file", Upload, REFUSED).with_text("The file is refused: 422."),

@@ -18,7 +18,6 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use platforms::conformance::fake_platform::{Call as KitCall, InjectedFault};
 use serde_json::{Value, json};
 
-use super::{MAX_BODY, Sandbox};
 use super::accounts::Account;
 use super::api_error::SandboxApiError;
 use super::caller::Caller;
@@ -28,6 +27,7 @@ use super::faults::ArmedFault;
 use super::media::{MAX_FILE, ProcessingTime};
 use super::oauth::accounts_in;
 use super::operation::Operation;
+use super::{MAX_BODY, Sandbox};
 
 /// Middleware for each call of the API.
 pub(super) async fn handle_call(State(sandbox): State<Sandbox>, request: Request, next: Next) -> Response {

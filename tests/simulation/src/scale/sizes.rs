@@ -92,7 +92,11 @@ impl Size {
             Demand::new("messages in flight", begun, MAX_IN_FLIGHT),
             Demand::new("requests of KMS per second, at most one a post", begun, KEY_REQUESTS_PER_S),
             Demand::new("calls of `PutEvents` per second, mean", events, EVENT_CALLS_PER_S),
-            Demand::new("environments of webhooks, mean, if every user has an endpoint", webhooks, WEBHOOK_ENVIRONMENTS.into()),
+            Demand::new(
+                "environments of webhooks, mean, if every user has an endpoint",
+                webhooks,
+                WEBHOOK_ENVIRONMENTS.into(),
+            ),
             Demand::new("requests per second, of the stage in `template.yaml`", requests, REQUESTS_PER_S.into()),
             Demand::new("requests per second, of the account", requests, GATEWAY_REQUESTS_PER_S),
         ]
