@@ -59,7 +59,9 @@ async fn resolve_handle(Query(query): Query<BTreeMap<String, String>>) -> ApiRes
 
 /// `@atproto/pds` states the upload limit since 0.5.22 of July 2026, two months after galleries.
 async fn describe(State(fake): State<Arc<Fake>>) -> Json<Value> {
-    let mut server = json!({ "did": super::PDS_DID, "availableUserDomains": [".test"], "inviteCodeRequired": false });
+    let mut server = json!({
+        "did": super::PDS_DID, "availableUserDomains": [".test"], "inviteCodeRequired": false, "links": {}, "contact": {},
+    });
     let memory = fake.memory();
     if memory.settings.knows_galleries() {
         server["blobUploadLimit"] = memory.settings.blob_limit.into();
