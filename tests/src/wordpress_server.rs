@@ -5,6 +5,7 @@ use std::{
     net::SocketAddr,
     path::PathBuf,
     process::{Child, Command, Stdio},
+    sync::atomic::{AtomicUsize, Ordering},
     time::{Duration, Instant},
 };
 
@@ -46,6 +47,7 @@ pub struct WordpressServer {
     addresses: UrlLayout,
     listens: SocketAddr,
     author: i64,
+    passwords_created: AtomicUsize,
     administrator: (String, String),
     http: Client,
 }
@@ -105,14 +107,15 @@ impl WordpressServer {
         let administrator = (text(&facts, "administrator")?.to_owned(), text(&facts, "password")?.to_owned());
         let http = Client::builder().no_proxy().timeout(PATIENCE).build()?;
         let author = integer(&facts, "keeper")?;
-        let mut server = Self { child, folder, addresses, listens, author, administrator, http };
+        let passwords_created = AtomicUsize::new(0);
+        let mut server = Self { child, folder, addresses, listens, author, passwords_created, administrator, http };
         server.ready().await?;
         Ok(server)
     }
 
     async fn ready(&mut self) -> Result {
         let started = Instant::now();
-        while self.request_as_author(Method::GET, "wp/v2/types", &[]).send().await.is_err() {
+        while self.request_as_administrator(Method::GET, "wp/v2/types", &[]).send().await.is_err() {
             let ended = self.child.try_wait()?;
             if ended.is_some() || PATIENCE < started.elapsed() {
                 let log = fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
@@ -169,37 +172,52 @@ impl WordpressServer {
         Ok((response.status(), response.bytes().await?.to_vec()))
     }
 
-    /// The names of the author's application passwords.
-    pub async fn passwords(&self) -> Result<Vec<String>> {
-        let found = self.list(&format!("wp/v2/users/{}/application-passwords", self.author), &[]).await?;
-        found.iter().map(|it| text(it, "name").map(str::to_owned)).collect()
+    /// The id of the author.
+    pub fn author(&self) -> i64 {
+        self.author
+    }
+
+    /// The author's application passwords.
+    pub async fn passwords(&self) -> Result<Vec<Value>> {
+        self.list(&format!("wp/v2/users/{}/application-passwords", self.author), &[]).await
     }
 
     /// Deletes all application passwords of the author.
     pub async fn revoke(&self) -> Result {
         let path = format!("wp/v2/users/{}/application-passwords", self.author);
-        let response = self.request_as_author(Method::DELETE, &path, &[]).send().await?;
+        let response = self.request_as_administrator(Method::DELETE, &path, &[]).send().await?;
         ensure!(response.status().is_success(), "deleting passwords: {}", response.status());
         Ok(())
     }
 
-    /// Creates an application password of the author.
+    /// Creates an application password of the author, with a name of its own.
     pub async fn create_password(&self) -> Result<String> {
+        let name = format!("by hand, {}", self.passwords_created.fetch_add(1, Ordering::SeqCst));
         let path = format!("wp/v2/users/{}/application-passwords", self.author);
         let created: Value =
-            self.request_as_author(Method::POST, &path, &[("name", "by hand")]).send().await?.json().await?;
+            self.request_as_administrator(Method::POST, &path, &[("name", &name)]).send().await?.json().await?;
         Ok(text(&created, "password")?.to_owned())
     }
 
-    async fn list(&self, path: &str, query: &[(&str, &str)]) -> Result<Vec<Value>> {
-        let response = self.request_as_author(Method::GET, path, query).send().await?;
+    /// Calls the REST API as the administrator. `Value::Null` sends no body.
+    pub async fn call(&self, method: Method, path: &str, body: &Value) -> Result<Value> {
+        let request = self.request_as_administrator(method, path, &[]);
+        let response = if body.is_null() { request } else { request.json(body) }.send().await?;
         let status = response.status();
         let body = response.text().await?;
         ensure!(status.is_success(), "{path}: {status} {body}");
         Ok(serde_json::from_str(&body)?)
     }
 
-    fn request_as_author(&self, method: Method, path: &str, query: &[(&str, &str)]) -> RequestBuilder {
+    pub async fn list(&self, path: &str, query: &[(&str, &str)]) -> Result<Vec<Value>> {
+        let response = self.request_as_administrator(Method::GET, path, query).send().await?;
+        let status = response.status();
+        let body = response.text().await?;
+        ensure!(status.is_success(), "{path}: {status} {body}");
+        Ok(serde_json::from_str(&body)?)
+    }
+
+    fn request_as_administrator(&self, method: Method, path: &str, query: &[(&str, &str)]) -> RequestBuilder {
         let (user, password) = &self.administrator;
         let url = format!("http://{}{}/index.php", self.listens, self.base());
         let request = self.http.request(method, url).query(&[("rest_route", format!("/{path}"))]).query(query);

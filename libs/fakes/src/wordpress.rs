@@ -11,6 +11,7 @@ mod library;
 mod posts;
 mod request;
 mod routes;
+pub mod shown_post;
 mod site;
 mod terms;
 

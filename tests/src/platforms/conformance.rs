@@ -1,4 +1,4 @@
-//! The conformance suite of the adapters against real servers. A proxy in front of each server
+//! The conformance suite of the adapters against real servers. A proxy in proxy of each server
 //! injects the faults, so no code of this project decides what the server accepts.
 //!
 //! The time of the adapter is that of the test, and the time of the server is real: checks that wait
@@ -7,8 +7,9 @@
 #![expect(clippy::expect_used, reason = "a panic here is the failing check, as in the suite")]
 
 mod bluesky;
-mod front;
+mod fault_proxy;
 mod matrix;
+mod wordpress;
 
 use std::{any::Any, panic::AssertUnwindSafe};
 
@@ -25,7 +26,9 @@ use crate::{
 /// Runs the suite on each server.
 pub async fn run(report: &mut Report) -> Result {
     bluesky::run(&mut Scenes { part: "conformance on a Bluesky server", report }).await?;
-    matrix::run(&mut Scenes { part: "conformance on a Matrix homeserver", report }).await
+    matrix::run(&mut Scenes { part: "conformance on a Matrix homeserver", report }).await?;
+    wordpress::run(&mut Scenes { part: "conformance on a WordPress site", report }).await;
+    Ok(())
 }
 
 /// Plays every check of the suite, one after the other.

@@ -8,17 +8,15 @@ use http::header::RETRY_AFTER;
 use http::request::Parts;
 use http::{Method, StatusCode};
 use platforms::FieldValues;
-use platforms::conformance::fake_platform::{
-    Call, Decision, Detour, FakePlatform, InjectedFault, PublicMedium, PublicPost,
-};
+use platforms::conformance::fake_platform::{Call, Decision, Detour, FakePlatform, InjectedFault, PublicPost};
 use serde_json::{Value, json};
 use url::Url;
 
 use super::api_error::{ApiError, page};
-use super::html::{Block, plain};
 use super::request::RestRequest;
+use super::shown_post::{LibraryFile, paragraphs, shown_links, shown_post};
 use super::site::{Memory, Post};
-use super::{Fake, TYPED, USER, Wordpress, authorize, html};
+use super::{Fake, TYPED, USER, Wordpress, authorize};
 use crate::fake::fake_platform::fake_platform;
 use crate::fake::front::FaultInjection;
 
@@ -91,21 +89,13 @@ impl<const PLAIN: bool> FakePlatform for Wordpress<PLAIN> {
         memory.posts.iter().filter(|it| it.status == "publish").map(|it| public_post(&memory, it)).collect()
     }
 
-    /// Paragraphs, separated by one empty line.
     fn displayed_text(&self, text: &str) -> String {
-        let lines: Vec<&str> = text.lines().collect();
-        let paragraphs = lines.split(|it| it.trim().is_empty()).filter(|it| !it.is_empty());
-        paragraphs.map(|it| it.join("\n").trim().to_owned()).collect::<Vec<_>>().join("\n\n")
+        paragraphs(text)
     }
 
     fn links(&self) -> Option<Vec<String>> {
         let memory = self.fake.memory();
-        let blocks = html::read(&memory.posts.last()?.content).expect("only what can be read is kept");
-        let links = blocks.into_iter().filter_map(|it| match it {
-            Block::Paragraph { links, .. } => Some(links),
-            Block::Image { .. } | Block::Video { .. } => None,
-        });
-        Some(links.flatten().collect())
+        Some(shown_links(&memory.posts.last()?.content))
     }
 
     /// An unused password is not a grant.
@@ -114,29 +104,19 @@ impl<const PLAIN: bool> FakePlatform for Wordpress<PLAIN> {
     }
 }
 
-/// The displayed post. A title that is repeated at the beginning of the text appears once.
 fn public_post(memory: &Memory, post: &Post) -> PublicPost {
-    let (mut paragraphs, mut media) = (Vec::new(), Vec::new());
-    let file = |id: u64, src: Option<String>, alt: String| {
+    let file = |id: u64| {
         let medium = memory.media.iter().find(|it| it.id == id).expect("a post shows files of its library");
-        assert!(src.is_none_or(|it| it == medium.source_url), "the block of {id} shows another file");
-        let alt_text = Some(alt).filter(|it| !it.is_empty());
-        PublicMedium { mime_type: medium.mime_type, bytes: medium.bytes.to_vec(), alt_text }
-    };
-    if let Some(featured) = memory.media.iter().find(|it| it.id == post.featured_media) {
-        media.push(file(featured.id, None, featured.alt_text.clone()));
-    }
-    for block in html::read(&post.content).expect("only what can be read is kept") {
-        match block {
-            Block::Paragraph { text, .. } => paragraphs.push(text),
-            Block::Image { id, src, alt } => media.push(file(id, Some(src), alt)),
-            Block::Video { id, src } => media.push(file(id, Some(src), String::new())),
+        LibraryFile {
+            source_url: medium.source_url.clone(),
+            mime_type: medium.mime_type,
+            bytes: medium.bytes.to_vec(),
+            alt_text: medium.alt_text.clone(),
         }
-    }
-    let (title, content) = (plain(&post.title), paragraphs.join("\n\n"));
-    let is_repeated = content.starts_with(title.trim_end_matches('…'));
-    let text = if is_repeated { content } else { format!("{title}\n{content}") };
-    PublicPost { id: post.id.to_string(), text, media, reply_to: None }
+    };
+    let featured = (post.featured_media != 0).then_some(post.featured_media);
+    let shown = shown_post(&post.title, &post.content, featured, file);
+    PublicPost { id: post.id.to_string(), text: shown.text, media: shown.media, reply_to: None }
 }
 
 impl FaultInjection for Fake {
