@@ -22,6 +22,7 @@ use axum::extract::DefaultBodyLimit;
 use domain::clock::Clock;
 use platforms::conformance::fake_platform::Detour;
 
+pub use self::fake_platform::classify;
 pub use self::site::SiteQuirk;
 use self::site::{Memory, Role};
 use crate::fake::injected_faults::InjectedFaults;

@@ -119,24 +119,28 @@ fn public_post(memory: &Memory, post: &Post) -> PublicPost {
     PublicPost { id: post.id.to_string(), text: shown.text, media: shown.media, reply_to: None }
 }
 
+/// The kind of a call to a route below `wp/v2`. Drafts, and the look-ups before them, count as
+/// [`Call::Process`], like all other calls before the publish call.
+pub fn classify(method: &Method, route: &[&str], body: &[u8]) -> Option<Call> {
+    let fields: Value = serde_json::from_slice(body).unwrap_or_default();
+    match (method, route) {
+        (&Method::GET, ["users", "me"]) => Some(Call::Exchange),
+        (&Method::DELETE, ["users", "me", "application-passwords", _]) => Some(Call::Revoke),
+        (&Method::POST, ["media"]) => Some(Call::Upload),
+        (&Method::POST, ["posts", _]) if !fields["status"].is_null() => Some(Call::Publish),
+        (&Method::GET, ["posts", _]) => Some(Call::LookUp),
+        (&Method::GET, ["posts" | "media"]) | (&Method::POST, ["posts", ..]) => Some(Call::Process),
+        _ => None,
+    }
+}
+
 impl FaultInjection for Fake {
     const TRANSLATED: &'static [&'static str] = &["/message"];
 
-    /// Drafts, and the look-ups before them, count as [`Call::Process`], like all other calls
-    /// before the publish call.
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
         let asked = RestRequest::read(self, head, Bytes::copy_from_slice(body))?;
         let route: Vec<&str> = asked.route.split('/').skip(2).collect();
-        let fields: Value = serde_json::from_slice(body).unwrap_or_default();
-        match (&head.method, route.as_slice()) {
-            (&Method::GET, ["users", "me"]) => Some(Call::Exchange),
-            (&Method::DELETE, ["users", "me", "application-passwords", _]) => Some(Call::Revoke),
-            (&Method::POST, ["media"]) => Some(Call::Upload),
-            (&Method::POST, ["posts", _]) if !fields["status"].is_null() => Some(Call::Publish),
-            (&Method::GET, ["posts", _]) => Some(Call::LookUp),
-            (&Method::GET, ["posts" | "media"]) | (&Method::POST, ["posts", ..]) => Some(Call::Process),
-            _ => None,
-        }
+        classify(&head.method, &route, body)
     }
 
     fn respond(&self, call: Call, fault: InjectedFault) -> Response {

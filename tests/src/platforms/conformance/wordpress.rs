@@ -14,7 +14,10 @@ use domain::{
 };
 use fakes::{
     fake::wire,
-    wordpress::shown_post::{LibraryFile, paragraphs, shown_links, shown_post},
+    wordpress::{
+        classify,
+        shown_post::{LibraryFile, paragraphs, shown_links, shown_post},
+    },
 };
 use platforms::{
     FieldValues,
@@ -42,22 +45,12 @@ pub(super) async fn run(scenes: &mut Scenes<'_>) {
 struct RestApi;
 
 impl Protocol for RestApi {
-    /// Drafts, and the look-ups before them, count as [`Call::Process`].
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
         let path = head.uri.path().strip_prefix("/wp-json/wp/v2/")?;
-        let fields: Value = serde_json::from_slice(body).unwrap_or_default();
-        match (&head.method, path.split('/').collect::<Vec<_>>().as_slice()) {
-            (&Method::GET, ["users", "me"]) => Some(Call::Exchange),
-            (&Method::DELETE, ["users", "me", "application-passwords", _]) => Some(Call::Revoke),
-            (&Method::POST, ["media"]) => Some(Call::Upload),
-            (&Method::POST, ["posts", _]) if !fields["status"].is_null() => Some(Call::Publish),
-            (&Method::GET, ["posts", _]) => Some(Call::LookUp),
-            (&Method::GET, ["posts" | "media"]) | (&Method::POST, ["posts", ..]) => Some(Call::Process),
-            _ => None,
-        }
+        classify(&head.method, &path.split('/').collect::<Vec<_>>(), body)
     }
 
-    /// As WordPress, and a server in proxy of it for limits, respond.
+    /// As WordPress, and a server in front of it for limits, respond.
     fn respond(&self, _: Call, fault: InjectedFault) -> Response {
         let error = |status: StatusCode, code: &str, message: &str| {
             let body = json!({ "code": code, "message": message, "data": { "status": status.as_u16() } });
