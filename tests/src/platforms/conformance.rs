@@ -1,4 +1,4 @@
-//! The conformance suite of the adapters against real servers. A proxy in proxy of each server
+//! The conformance suite of the adapters against real servers. A proxy in front of each server
 //! injects the faults, so no code of this project decides what the server accepts.
 //!
 //! The time of the adapter is that of the test, and the time of the server is real: checks that wait
@@ -31,9 +31,20 @@ pub async fn run(report: &mut Report) -> Result {
     Ok(())
 }
 
-/// Plays every check of the suite, one after the other.
+/// Checks of authorization pages, which need a browser. Here they would return at once, because all
+/// accounts are connected by password.
+const OF_PAGES: [&str; 6] = [
+    "denied_authorization_connects_nothing",
+    "callback_is_accepted_once",
+    "callback_at_another_redirect_uri_connects_nothing",
+    "code_of_one_server_is_not_sent_to_another",
+    "server_receives_no_secret_of_another_server",
+    "late_callback_connects_nothing",
+];
+
+/// Plays every other check of the suite, one after the other.
 async fn play<N: FakePlatform + 'static>(scenes: &mut Scenes<'_>) {
-    for (name, check) in checks::<N>() {
+    for (name, check) in checks::<N>().into_iter().filter(|(name, _)| !OF_PAGES.contains(name)) {
         let check = AssertUnwindSafe(check).catch_unwind().map(|ended| ended.map_err(|panic| failed(&*panic)));
         scenes.play(&name.replace('_', " "), check).await;
     }
