@@ -14,7 +14,7 @@ mod sizes;
 
 pub use load::{Demand, Figures, Load, NoisyUser, Parameters};
 pub use profile::{Deliver, Operation, PartitionBy, Profile};
-pub use sizes::{POSTS_A_DAY, REQUESTS_A_DAY, SIZES, Size, table};
+pub use sizes::{POSTS_A_DAY, REQUESTS_A_DAY, SIZES, Size, table, with_separators};
 
 #[cfg(test)]
 mod tests;

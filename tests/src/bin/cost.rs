@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use tests::{
     error::Result,
-    idle_cost::{IdleCost, Traffic},
+    monthly_cost::{MonthlyCost, Traffic},
     program::done,
     report::say,
     template::Template,
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
 
 fn print(options: &Options) -> Result {
     let traffic = Traffic { posts: options.posts, requests: options.requests };
-    let cost = IdleCost::with_traffic(&Template::read()?, traffic)?;
+    let cost = MonthlyCost::with_traffic(&Template::read()?, traffic)?;
     say(&format!("{:<18} {:>9} {:>9}", "", "a month", "with free"));
     for row in cost.rows() {
         say(&format!("{:<18} {:>9.2} {:>9.2}", row.name, row.dollars, row.dollars_beyond_free));

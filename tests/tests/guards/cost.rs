@@ -1,13 +1,14 @@
 //! What the documents say that an idle deployment costs, and what the template and the code do.
 
 use simulation::IdleRun;
-use tests::idle_cost::{IdleCost, Row, SCHEDULED_RUNS, Traffic};
+use simulation::scale::with_separators;
+use tests::monthly_cost::{MonthlyCost, Row, SCHEDULED_RUNS, Traffic};
 use tests::template::Template;
 
 use crate::{Names, read};
 
 fn rows() -> Vec<Row> {
-    IdleCost::from_template(&Template::read().unwrap()).unwrap().rows()
+    MonthlyCost::from_template(&Template::read().unwrap()).unwrap().rows()
 }
 
 /// An amount as the table shows it.
@@ -28,7 +29,7 @@ fn guide_has_the_computed_cost() {
 
     let idle = rows();
     let traffic = Traffic { posts: 1_000.0, requests: 0.0 };
-    let used = IdleCost::with_traffic(&Template::read().unwrap(), traffic).unwrap().rows();
+    let used = MonthlyCost::with_traffic(&Template::read().unwrap(), traffic).unwrap().rows();
     for (row, used) in idle.iter().zip(used) {
         let is_about = |it: &&Vec<&str>| {
             it[0].trim_start_matches(|it: char| it.is_ascii_digit() || it == ' ').starts_with(row.name)
@@ -56,7 +57,7 @@ fn readme_and_guide_quote_the_computed_total() {
 
 #[test]
 fn guide_states_the_computed_usage() {
-    let cost = IdleCost::from_template(&Template::read().unwrap()).unwrap();
+    let cost = MonthlyCost::from_template(&Template::read().unwrap()).unwrap();
     let units = |row: &str, unit: &str| {
         let found = cost.units().iter().find(|(price, _)| (price.row, price.unit) == (row, unit));
         with_separators(found.unwrap().1)
@@ -72,19 +73,6 @@ fn guide_states_the_computed_usage() {
     for text in stated {
         assert!(guide.contains(&text), "docs/deploying.md does not state: {text}");
     }
-}
-
-/// A whole number with commas.
-pub(crate) fn with_separators(number: f64) -> String {
-    let digits = format!("{number:.0}");
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if 0 < index && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[test]

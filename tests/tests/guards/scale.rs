@@ -5,11 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use simulation::scale::limits::MAX_IN_FLIGHT;
-use simulation::scale::{self, Figures, Load, POSTS_A_DAY, Parameters, Profile, REQUESTS_A_DAY};
-use tests::idle_cost::{IdleCost, Traffic};
+use simulation::scale::{self, Figures, Load, POSTS_A_DAY, Parameters, Profile, REQUESTS_A_DAY, with_separators};
+use tests::monthly_cost::{MonthlyCost, Traffic};
 use tests::template::{ROOT, Template};
 
-use crate::cost::with_separators;
 use crate::read;
 
 const DAYS: f64 = 30.0;
@@ -28,7 +27,7 @@ fn costs() -> String {
     let rows = [1e3, 1e5, 1e7].map(|users| {
         let [posts, requests] = [POSTS_A_DAY, REQUESTS_A_DAY].map(|a_day| users * f64::from(a_day) * DAYS);
         let traffic = Traffic { posts, requests };
-        IdleCost::with_traffic(&template, traffic).unwrap().rows()
+        MonthlyCost::with_traffic(&template, traffic).unwrap().rows()
     });
     let mut table = "| | 1,000 users | 100,000 | 10,000,000 |\n| --- | ---: | ---: | ---: |\n".to_owned();
     for index in 0..rows[0].len() {

@@ -118,10 +118,10 @@ pub fn table(profile: &Profile) -> String {
     row(
         "`DueShards`, `DeliveryConcurrency`, `DeliveryBatch`",
         SIZES.map(|Size { parameters: it, .. }| {
-            format!("{}, {}, {}", it.due_shards, number(it.delivery_concurrency.into()), it.delivery_batch)
+            format!("{}, {}, {}", it.due_shards, with_separators(it.delivery_concurrency.into()), it.delivery_batch)
         }),
     );
-    row("posts due in the busiest second", SIZES.map(|it| number(it.load().posts.into())));
+    row("posts due in the busiest second", SIZES.map(|it| with_separators(it.load().posts.into())));
     row("the last of them begins after, s", figures.each_ref().map(|it| format!("{:.1}", it.begun_s)));
     row("likewise with the default parameters, s", defaults.each_ref().map(|it| format!("{:.1}", it.begun_s)));
     let from_idle = figures.each_ref().map(|it| format!("{:.1}", it.begun_from_idle_s));
@@ -129,7 +129,8 @@ pub fn table(profile: &Profile) -> String {
     row("the last is rolled up after, s", figures.each_ref().map(|it| format!("{:.0}", it.rolled_up_s)));
     for index in 0..demands[0].len() {
         let cells = demands.each_ref().map(|it| {
-            let text = format!("{} ({} %)", number(it[index].amount), number(100.0 * it[index].share()));
+            let text =
+                format!("{} ({} %)", with_separators(it[index].amount), with_separators(100.0 * it[index].share()));
             if 1.0 < it[index].share() { format!("**{text}**") } else { text }
         });
         row(&demands[0][index].name, cells);
@@ -138,7 +139,7 @@ pub fn table(profile: &Profile) -> String {
 }
 
 /// A whole number with commas.
-fn number(value: f64) -> String {
+pub fn with_separators(value: f64) -> String {
     let digits = format!("{value:.0}");
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {

@@ -133,7 +133,7 @@ pub struct Traffic {
 
 /// What a deployment costs in a month: idle, or with traffic.
 #[derive(Clone, Debug)]
-pub struct IdleCost {
+pub struct MonthlyCost {
     units: Vec<(&'static Price, f64)>,
 }
 
@@ -147,7 +147,7 @@ pub struct Row {
     pub dollars_beyond_free: f64,
 }
 
-impl IdleCost {
+impl MonthlyCost {
     /// Fails for a resource or schedule whose cost is not known here.
     pub fn from_template(template: &Template) -> Result<Self> {
         Self::with_traffic(template, Traffic::default())
