@@ -17,6 +17,7 @@ mod tokens;
 mod weighted;
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +51,20 @@ pub struct Rules {
     /// What a post costs the operator; `None` if nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
+}
+
+/// The length of a text as a platform counts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextLength {
+    pub length: u64,
+    pub max: u32,
+    unit: Unit,
+}
+
+impl fmt::Display for TextLength {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {} {}", self.length, self.max, self.unit.noun())
+    }
 }
 
 /// A rule that a target violates.
@@ -97,6 +112,16 @@ impl Rules {
         let depending = self.depending.iter().filter(|it| it.when.holds(options));
         let depending = depending.flat_map(|it| it.rules.iter().map(|rule| (rule, Some(&it.when))));
         self.rules.iter().map(|rule| (rule, None)).chain(depending)
+    }
+
+    /// The length of a text, and the most that the platform accepts; `None` without a limit.
+    pub fn text_length(&self, text: &str) -> Option<TextLength> {
+        self.rules.iter().find_map(|it| match it {
+            Rule::MaxText { max, counting } => {
+                Some(TextLength { length: counting.length(text), max: *max, unit: counting.unit })
+            }
+            _ => None,
+        })
     }
 
     /// Whether the platform cannot publish a thread with this many replies.
