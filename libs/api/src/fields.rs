@@ -63,6 +63,11 @@ pub struct Fields {
 }
 
 impl Fields {
+    /// The fields of a body that a page has built.
+    pub fn from_body(values: Map<String, Value>, known: &[&'static str]) -> Self {
+        Self::new(values, Source::Body, known)
+    }
+
     pub(crate) fn new(values: Map<String, Value>, source: Source, known: &[&'static str]) -> Self {
         Self::at(String::new(), values, source, known)
     }

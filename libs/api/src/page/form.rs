@@ -13,28 +13,28 @@ use url::form_urlencoded;
 
 use super::PageError;
 
-/// The largest form in bytes. No field of a page needs as much.
-const MAX_FORM_BYTES: usize = 64 * 1024;
+/// The largest form in KiB. No field of most pages needs as much.
+const FORM_KIB: usize = 64;
 
 /// The most characters of a field's name that a page repeats.
 const MAX_NAME_CHARS: usize = 32;
 
-/// The fields of a form.
+/// The fields of a form of at most `KIB` KiB.
 #[derive(Clone, Debug)]
-pub struct PageForm<T>(pub T);
+pub struct PageForm<T, const KIB: usize = FORM_KIB>(pub T);
 
 /// The query parameters of a page.
 #[derive(Clone, Debug)]
 pub struct PageQuery<T>(pub T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for PageForm<T> {
+impl<S: Send + Sync, T: DeserializeOwned, const KIB: usize> FromRequest<S> for PageForm<T, KIB> {
     type Rejection = PageError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, PageError> {
         let (parts, body) = request.into_parts();
-        let bytes = match Limited::new(body, MAX_FORM_BYTES).collect().await {
+        let bytes = match Limited::new(body, KIB * 1024).collect().await {
             Ok(body) => body.to_bytes(),
-            Err(error) if error.is::<LengthLimitError>() => return Err(form_too_large()),
+            Err(error) if error.is::<LengthLimitError>() => return Err(form_too_large(KIB)),
             Err(_) => return Err(invalid_form("The form was cut off.")),
         };
         if let Err(name) = check_unique_names(&bytes) {
@@ -88,11 +88,11 @@ fn invalid_form(reason: &str) -> PageError {
     )
 }
 
-fn form_too_large() -> PageError {
+fn form_too_large(kib: usize) -> PageError {
     PageError::new(
         StatusCode::PAYLOAD_TOO_LARGE,
         "The form is too large",
-        "A form can have at most 64 KiB. Nothing was changed. Go back and shorten the text.",
+        format!("A form can have at most {kib} KiB. Nothing was changed. Go back and shorten the text."),
     )
 }
 
@@ -113,7 +113,7 @@ mod tests {
     async fn filled(form: impl Into<Body>) -> Result<Fields, PageError> {
         let request = Request::builder().method("POST").header("content-type", "application/x-www-form-urlencoded");
         let request = request.body(form.into()).unwrap();
-        PageForm::from_request(request, &()).await.map(|it| it.0)
+        PageForm::<_>::from_request(request, &()).await.map(|it| it.0)
     }
 
     #[tokio::test]
@@ -129,7 +129,7 @@ mod tests {
     #[tokio::test]
     async fn each_form_error_has_its_own_message() {
         assert_eq!(filled("a=1&b=2").await.unwrap()["b"], "2");
-        assert_eq!(filled("x".repeat(MAX_FORM_BYTES + 1)).await.unwrap_err(), form_too_large());
+        assert_eq!(filled("x".repeat(FORM_KIB * 1024 + 1)).await.unwrap_err(), form_too_large(FORM_KIB));
         let request = Request::builder().method("POST").header("content-type", "text/plain").body(Body::from("a=1"));
         assert!(PageForm::<Fields>::from_request(request.unwrap(), &()).await.is_err());
     }
