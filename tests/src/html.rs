@@ -220,7 +220,11 @@ fn add_field(form: &mut Form, tag: &Tag) {
             form.fields.push(Field { name, kind, value, options: vec![sent] });
         }
         "select" => form.fields.push(Field { name, kind, ..Field::default() }),
-        "textarea" => form.fields.push(Field { name, kind, value: Some(tag.text.clone()), options: Vec::new() }),
+        "textarea" => {
+            // The first line break is not part of the value.
+            let text = tag.text.strip_prefix('\n').unwrap_or(&tag.text).to_owned();
+            form.fields.push(Field { name, kind, value: Some(text), options: Vec::new() });
+        }
         _ => form.fields.push(Field { name, kind, value: Some(value), options: Vec::new() }),
     }
 }

@@ -3,6 +3,7 @@
 
 mod attempts_page;
 mod change_post;
+mod composer;
 mod create_post;
 mod delete_post;
 mod error;
@@ -13,7 +14,6 @@ mod posts_forms;
 mod posts_page;
 mod request;
 mod response;
-mod schedule_page;
 mod show_post;
 mod validate_post;
 
@@ -42,9 +42,11 @@ api::routes!(App: list_posts, create_post, show_post, change_post, delete_post, 
 pub fn router(app: App) -> Router {
     routes()
         .route("/account/posts", get(posts_page::show_posts))
+        .route("/account/posts/new", get(composer::show_new).post(composer::submit_new))
+        .route("/account/posts/{post}", get(composer::show).post(composer::submit))
         .route("/account/posts/{post}/attempts", get(attempts_page::show_attempts))
         .route("/account/posts/{post}/cancel", post(posts_forms::cancel))
-        .route("/account/posts/{post}/schedule", get(schedule_page::show_schedule).post(schedule_page::schedule))
+        .route("/account/posts/{post}/delete", post(posts_forms::delete))
         .route("/account/posts/{post}/try-again", post(posts_forms::try_again))
         .with_state(app)
 }

@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::Redirect;
 use cloud::audit;
 use domain::id::PostId;
-use domain::post::{Changes, IfMatch, Post, PostStatus};
+use domain::post::{Authority, Changes, IfMatch, Post, PostStatus};
 use http::StatusCode;
 use scheduling::Changed;
 use serde::Deserialize;
@@ -41,6 +41,20 @@ pub(crate) async fn cancel(
     Ok(Redirect::to("/account/posts?done=cancelled"))
 }
 
+/// Deletes a post that is not public anywhere.
+pub(crate) async fn delete(
+    State(app): State<App>,
+    session: SignedIn,
+    address: ClientIp,
+    Segments(post): Segments<String>,
+    PageForm(form): PageForm<PostForm>,
+) -> PageResult<Redirect> {
+    let post = found(&app, &session, &form.csrf, &post).await?;
+    let deleted = app.scheduling.delete_post(post, Authority::default(), None).await.map_err(PostsError::from)?;
+    check_changed(&session, address, deleted)?;
+    Ok(Redirect::to("/account/posts?done=deleted"))
+}
+
 /// Publishes a failed post now, to the accounts where it failed.
 pub(crate) async fn try_again(
     State(app): State<App>,
@@ -64,7 +78,7 @@ pub(crate) async fn try_again(
     Ok(Redirect::to("/account/posts?done=tried_again"))
 }
 
-pub(crate) async fn found(app: &App, session: &SignedIn, csrf: &str, post: &str) -> PageResult<Post> {
+async fn found(app: &App, session: &SignedIn, csrf: &str, post: &str) -> PageResult<Post> {
     session.check(csrf)?;
     find(app, session, post).await
 }
@@ -76,22 +90,19 @@ pub(crate) async fn find(app: &App, session: &SignedIn, post: &str) -> PageResul
 }
 
 /// Changes a post as a form requests.
-pub(crate) async fn changed(
-    app: &App,
-    session: &SignedIn,
-    address: ClientIp,
-    post: Post,
-    change: Changes,
-) -> PageResult<()> {
-    match app.scheduling.change_post(post, change).await.map_err(PostsError::from)? {
+async fn changed(app: &App, session: &SignedIn, address: ClientIp, post: Post, change: Changes) -> PageResult<()> {
+    check_changed(session, address, app.scheduling.change_post(post, change).await.map_err(PostsError::from)?)
+}
+
+fn check_changed(session: &SignedIn, address: ClientIp, changed: Changed) -> PageResult<()> {
+    match changed {
         Changed::Done(_) => Ok(()),
         // A signed-in user may write all posts of the account.
         Changed::NotThere | Changed::DraftsOnly => Err(PostsError::NotFound.into()),
         // A form that schedules a draft names its revision.
         Changed::Stale | Changed::NeedsRevision => Err(PostsError::Stale.into()),
         Changed::NotInPlan(why) => {
-            let entry = audit::Entry::new(audit::Event::PlanRefused).user(session.user).address(address.0);
-            entry.why(&why).write();
+            audit_plan_refusal(session, address, &why);
             Err(PageError::new(StatusCode::FORBIDDEN, "Your plan does not allow it", why).with_link(HERE, BACK))
         }
         Changed::Invalid(faults) => {
@@ -101,8 +112,13 @@ pub(crate) async fn changed(
     }
 }
 
+/// Records that the plan of a user did not allow a request.
+pub(crate) fn audit_plan_refusal(session: &SignedIn, address: ClientIp, why: &str) {
+    audit::Entry::new(audit::Event::PlanRefused).user(session.user).address(address.0).why(why).write();
+}
+
 /// The error without the name of the field, which page users do not know.
-fn to_sentence(field: &str, message: &str) -> String {
+pub(crate) fn to_sentence(field: &str, message: &str) -> String {
     let text = message.strip_prefix(field).unwrap_or(message).trim();
     let text = if field.ends_with("connected_account_id") && text != message {
         format!("an account {text}")
@@ -120,7 +136,7 @@ const HERE: &str = "/account/posts";
 const BACK: &str = "Go to your posts";
 
 /// The page for a form that changed nothing.
-pub(crate) fn unchanged_page(title: &str, text: &str) -> PageError {
+fn unchanged_page(title: &str, text: &str) -> PageError {
     PageError::new(StatusCode::UNPROCESSABLE_ENTITY, title, text).with_link(HERE, BACK)
 }
 

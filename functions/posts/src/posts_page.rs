@@ -47,7 +47,7 @@ enum PostFilter {
 pub(crate) enum Done {
     /// The post was changed back to a draft.
     Cancelled,
-    Scheduled,
+    Deleted,
     /// The failed post is being published again.
     TriedAgain,
 }

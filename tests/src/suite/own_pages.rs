@@ -28,6 +28,7 @@ pub(super) fn checks() -> Vec<Check> {
             post_is_cancelled_before_its_account_is_disconnected,
             posts_are_listed_by_day_fifty_per_page,
             draft_is_scheduled_as_shown,
+            post_is_written_on_the_page,
             webhooks_are_listed_disabled_and_deleted,
             revoking_a_token_can_delete_its_webhook,
             device_is_revoked_by_its_name,
@@ -106,7 +107,9 @@ async fn other_users_items_are_not_shown_or_changed(deployment: &Deployment) -> 
     for path in [
         format!("{POSTS}/{post}/cancel"),
         format!("{POSTS}/{post}/try-again"),
-        format!("{POSTS}/{post}/schedule"),
+        format!("{POSTS}/{post}/delete"),
+        format!("{POSTS}/{post}"),
+        format!("{POSTS}/new"),
         format!("{CONNECTIONS}/{}/disconnect", integer(&idle, "id")?),
         format!("{POSTS}/0/cancel"),
         format!("{CONNECTIONS}/x/disconnect"),
@@ -138,12 +141,14 @@ async fn forms_require_their_csrf_token(deployment: &Deployment) -> Result {
     for path in [
         format!("{POSTS}/{post}/cancel"),
         format!("{POSTS}/{post}/try-again"),
-        format!("{POSTS}/{post}/schedule"),
+        format!("{POSTS}/{post}/delete"),
+        format!("{POSTS}/{post}"),
+        format!("{POSTS}/new"),
         format!("{CONNECTIONS}/{id}/disconnect"),
         format!("{CONNECTIONS}/connect"),
     ] {
         let address = format!("{}{path}", deployment.origin());
-        let fields = [("platform", "sandbox"), ("revision", "1"), ("when", "now"), ("csrf", &foreign)];
+        let fields = [("platform", "sandbox"), ("revision", "1"), ("do", "publish_now"), ("csrf", &foreign)];
         for fields in [&fields[..3], &fields] {
             let page = user.browser.post(&address, fields).await?;
             ensure!(page.status.is_client_error(), "{}", page.test_error(&format!("{path} was accepted")));
@@ -213,29 +218,82 @@ async fn draft_is_scheduled_as_shown(deployment: &Deployment) -> Result {
     let id = integer(&draft, "id")?;
     ensure_shown(&open(&mut user, "/account/posts?show=drafts").await?, "Review and schedule")?;
 
-    let path = format!("{POSTS}/{id}/schedule");
+    let path = format!("{POSTS}/{id}");
     let page = open(&mut user, &path).await?;
     check_page(&page, true)?;
-    for shown in [&content, &own, "language", "A boat at the pier", "image/png"] {
+    for shown in [&content, &own, "Language", "A boat at the pier"] {
         ensure_shown(&page, shown)?;
     }
     // Only the version that the user has seen is published.
     drafts.patch(&format!("/posts/{id}"), &json!({ "content": fresh("swapped") })).await?.is(200)?;
     let refused = user.browser.press(&page, "Publish now", &[]).await?;
-    ensure_shown(&refused, "The post was changed")?;
+    same(refused.status.as_u16(), 422, "an old page")?;
+    ensure_shown(&refused, "The post was changed after you opened this page")?;
     same(&user.show(id).await?["status"], &json!("draft"), "the post")?;
 
     let page = open(&mut user, &path).await?;
     let refused = user.browser.press(&page, "Schedule", &[("at", "")]).await?;
     same(refused.status.as_u16(), 422, "a form without a time")?;
+    ensure_shown(&refused, "Enter a date and a time.")?;
     let at = moment::now() + chrono::TimeDelta::hours(3);
     let at = at.format("%Y-%m-%dT%H:%M").to_string();
-    let page = user.browser.press(&page, "Schedule", &[("at", &at)]).await?;
-    ensure_shown(&page, "The post is scheduled.")?;
+    let page = user.browser.press(&refused, "Schedule", &[("at", &at)]).await?;
+    check_page(&page, true)?;
+    ensure_shown(&page, "Scheduled for")?;
     let scheduled = user.show(id).await?;
     same(&scheduled["scheduled_at"], &json!(format!("{at}:00.000Z")), "its time")?;
-    let page = user.browser.open(&format!("{}{path}", deployment.origin())).await?;
-    same(page.status.as_u16(), 422, "a post that is no draft")
+    for field in ["platforms", "media", "content"] {
+        ensure!(!scheduled[field].is_null(), "the post has lost its {field}: {scheduled}");
+    }
+    same(&scheduled["platforms"][1]["content"], &json!(own), "the text of its own")?;
+    same(&scheduled["platforms"][1]["options"], &json!({ "language": "en" }), "the options")?;
+    same(&scheduled["media"][0]["alt_text"], &json!("A boat at the pier"), "the alt text")
+}
+
+/// Writes a post on the page, as a user without scripts does.
+async fn post_is_written_on_the_page(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
+    let connection = user.connect(0).await?;
+    let account = format!("to.{}", connection["id"]);
+    let (content, reply, corrected) = (fresh("from the page\n\nwith <two> lines"), fresh("reply"), fresh("corrected"));
+    let page = open(&mut user, &format!("{POSTS}/new")).await?;
+    check_page(&page, true)?;
+
+    let page = user.browser.press(&page, "Add a reply", &[("content", &content), (&account, "on")]).await?;
+    let fill = [("thread.0.content", reply.as_str()), ("labels", "spring, offer")];
+    let written = user.browser.press(&page, "Save draft", &fill).await?;
+    ensure_shown(&written, "Saved.")?;
+    let posts = user.api.get("/posts?status=draft").await?.ok(200)?;
+    same(&posts["meta"]["total"], &json!(1), "drafts")?;
+    let (draft, id) = (&posts["data"][0], integer(&posts["data"][0], "id")?);
+    same(&draft["content"], &json!(content), "its text")?;
+    same(&draft["thread"][0]["content"], &json!(reply), "its reply")?;
+    same(&draft["labels"], &json!(["spring", "offer"]), "its labels")?;
+    // A form that is sent twice creates one draft.
+    user.browser.press(&page, "Save draft", &fill).await?;
+    same(&user.api.get("/posts?status=draft").await?.ok(200)?["meta"]["total"], &json!(1), "drafts")?;
+
+    let long = "x".repeat(501);
+    let checked = user.browser.press(&written, "Check", &[("content", &long)]).await?;
+    ensure_shown(&checked, "Sandbox accepts at most 500 characters; this has 501")?;
+    let page = user.browser.press(&checked, "Publish now", &[("content", &corrected)]).await?;
+    check_page(&page, true)?;
+    user.reaches(id, "published", 30).await?;
+    same(deployment.timeline(&corrected).await?.len(), 1, "how often it is public")?;
+    let page = open(&mut user, &format!("{POSTS}/{id}")).await?;
+    ensure_shown(&page, "View post")?;
+
+    let page = open(&mut user, &format!("{POSTS}/new?from={id}")).await?;
+    let page = user.browser.press(&page, "Save draft", &[]).await?;
+    ensure_shown(&page, &corrected)?;
+    let page = user.browser.press(&page, "Delete", &[]).await?;
+    ensure_shown(&page, "The post is deleted.")?;
+    let mut other = deployment.new_user().await?;
+    for path in [format!("{POSTS}/{id}"), format!("{POSTS}/new?from={id}")] {
+        let page = other.browser.open(&format!("{}{path}", deployment.origin())).await?;
+        same(page.status.as_u16(), 404, "the post of another user")?;
+    }
+    Ok(())
 }
 
 async fn posts_are_listed_by_day_fifty_per_page(deployment: &Deployment) -> Result {

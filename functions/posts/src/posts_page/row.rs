@@ -16,6 +16,7 @@ const SHOWN_CHARS: usize = 280;
 /// How much of a segment's text is shown next to its state, in characters.
 const SEGMENT_CHARS: usize = 80;
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a condition of the template")]
 pub(super) struct Row {
     pub(super) id: String,
     pub(super) revision: u64,
@@ -29,6 +30,8 @@ pub(super) struct Row {
     pub(super) replies: Vec<ReplyRow>,
     pub(super) targets: Vec<TargetRow>,
     pub(super) status: PostStatus,
+    /// Whether the post is a draft that an app for drafts wrote last.
+    pub(super) is_from_drafts_app: bool,
     /// Whether the post can be changed back to a draft.
     pub(super) can_cancel: bool,
     /// Whether a failed post can be published again now.
@@ -91,6 +94,7 @@ impl Row {
             replies: post.thread.iter().map(ReplyRow::new).collect(),
             targets: post.targets.iter().map(|it| TargetRow::new(post, it, accounts)).collect(),
             status: post.status,
+            is_from_drafts_app: post.is_scheduled_by_revision(),
             can_cancel: !is_public_somewhere && (is_failed || post.status == PostStatus::Scheduled),
             can_try_again: is_failed && !must_reconnect,
             must_reconnect: must_reconnect && matches!(post.status, PostStatus::Scheduled | PostStatus::Failed),
@@ -100,10 +104,6 @@ impl Row {
     /// Whether calls to platforms may have been made.
     pub(super) fn has_attempts(&self) -> bool {
         self.status != PostStatus::Draft
-    }
-
-    pub(super) fn can_schedule(&self) -> bool {
-        self.status == PostStatus::Draft && !self.targets.is_empty()
     }
 }
 

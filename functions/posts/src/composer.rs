@@ -1,0 +1,349 @@
+//! `/account/posts/new` and `/account/posts/{post}`: the form in which users write, check, schedule
+//! and change a post, and see what became of it on each account.
+//!
+//! The form is parsed and checked by the code of `POST /posts` and `PATCH /posts/{post}`. It works
+//! without scripts: a button that adds or removes a part of the post sends the form, and the page
+//! returns with everything that was entered.
+
+mod entries;
+mod local_time;
+mod view;
+
+use api::page::{AccountPage, Page, PageError, PageForm, PageQuery, PageResult};
+use api::{ClientIp, Fields, Segments, SignedIn};
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use domain::id::PostId;
+use domain::idempotency::IdempotencyKey;
+use domain::post::{Authority, IfMatch, Post};
+use domain::schedule;
+use domain::token;
+use domain::validation_errors::ValidationErrors;
+use http::StatusCode;
+use scheduling::{Changed, Created, NotCreated, PostValidated, Warning};
+use secrecy::ExposeSecret;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use storage::IdempotentRequest;
+
+use self::entries::Entries;
+use self::view::{ComposerPage, Context};
+use crate::App;
+use crate::error::PostsError;
+use crate::posts_forms::{audit_plan_refusal, find};
+use crate::request;
+use crate::response::links;
+
+/// The largest form in KiB. The texts of a post may have 300,000 bytes, and a form writes most bytes
+/// of a text that is not ASCII as three.
+const FORM_KIB: usize = 1024;
+
+#[derive(Deserialize)]
+pub(crate) struct NewPostQuery {
+    /// A post to start from.
+    from: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct PostQuery {
+    done: Option<Done>,
+}
+
+/// What the last button has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Done {
+    Saved,
+    Scheduled,
+    /// Publishing has begun.
+    Publishing,
+    Unscheduled,
+}
+
+/// The button that sent the form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Action {
+    /// Stores the entries. A draft stays a draft, and a scheduled post gets the time in the form.
+    Save,
+    /// Schedules the post for the time in the form.
+    Schedule,
+    PublishNow,
+    /// Makes a scheduled or failed post a draft.
+    Unschedule,
+    /// Reports everything that would prevent scheduling, and stores nothing.
+    Check,
+    /// Adds a reply to the form, and stores nothing.
+    AddReply,
+    /// Shows the form again, without what is marked for removal. Stores nothing.
+    Remove,
+}
+
+impl Action {
+    fn parse(name: &str) -> Option<Self> {
+        Some(match name {
+            "save" => Self::Save,
+            "schedule" => Self::Schedule,
+            "publish_now" => Self::PublishNow,
+            "unschedule" => Self::Unschedule,
+            "check" => Self::Check,
+            "add_reply" => Self::AddReply,
+            "remove" => Self::Remove,
+            _ => return None,
+        })
+    }
+
+    const fn done(self) -> &'static str {
+        match self {
+            Self::Schedule => "scheduled",
+            Self::PublishNow => "publishing",
+            Self::Unschedule => "unscheduled",
+            Self::Save | Self::Check | Self::AddReply | Self::Remove => "saved",
+        }
+    }
+}
+
+/// What a page reports above the form.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Report {
+    /// What happened, or why nothing did.
+    pub(super) notice: Option<Notice>,
+    pub(super) errors: ValidationErrors,
+    pub(super) warnings: Vec<Warning>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Notice {
+    pub(super) text: String,
+    pub(super) is_bad: bool,
+}
+
+pub(crate) async fn show_new(
+    State(app): State<App>,
+    session: SignedIn,
+    PageQuery(query): PageQuery<NewPostQuery>,
+) -> PageResult<Page> {
+    let entries = match query.from {
+        Some(from) => Entries::duplicate(&find(&app, &session, &from).await?),
+        None => Entries::default(),
+    };
+    render(&app, &session, None, &entries, Report::default()).await
+}
+
+pub(crate) async fn show(
+    State(app): State<App>,
+    session: SignedIn,
+    Segments(post): Segments<String>,
+    PageQuery(query): PageQuery<PostQuery>,
+) -> PageResult<Page> {
+    let post = find(&app, &session, &post).await?;
+    let entries = Entries::from_post(&post);
+    let report = Report { notice: query.done.map(Notice::from), ..Report::default() };
+    render(&app, &session, Some(post), &entries, report).await
+}
+
+/// Creates a post.
+pub(crate) async fn submit_new(
+    State(app): State<App>,
+    session: SignedIn,
+    address: ClientIp,
+    PageForm(entries): PageForm<Entries, FORM_KIB>,
+) -> PageResult<Response> {
+    let (action, entries) = read(&session, &entries)?;
+    if let Some(page) = render_unstored(&app, &session, address, None, action, &entries).await? {
+        return Ok(page.into_response());
+    }
+    let (body, errors) = body(&app, &session, None, action, &entries).await?;
+    let key = idempotent(&session, &entries, &body)?;
+    let request = request::new_post(fields(body, errors), Authority::default(), app.api.clock.now());
+    let created = app.scheduling.create_post(session.user, request, Some(&key)).await.map_err(PostsError::from)?;
+    let report = match created {
+        Created::New(post) | Created::Replayed(post) => return Ok(redirect(post.post_id, action).into_response()),
+        Created::Refused(reason) => Report::not_created(&session, address, reason)?,
+    };
+    Ok(render(&app, &session, None, &entries, report).await?.status(StatusCode::UNPROCESSABLE_ENTITY).into_response())
+}
+
+/// Changes a post.
+pub(crate) async fn submit(
+    State(app): State<App>,
+    session: SignedIn,
+    address: ClientIp,
+    Segments(post): Segments<String>,
+    PageForm(entries): PageForm<Entries, FORM_KIB>,
+) -> PageResult<Response> {
+    let (action, entries) = read(&session, &entries)?;
+    let post = find(&app, &session, &post).await?;
+    if let Some(page) = render_unstored(&app, &session, address, Some(&post), action, &entries).await? {
+        return Ok(page.into_response());
+    }
+    let (body, errors) = body(&app, &session, Some(&post), action, &entries).await?;
+    let revision = entries.get("revision").parse().map_err(|_| PageError::forged())?;
+    let condition = Some(IfMatch::revision(revision));
+    let request = request::changes(fields(body, errors), Authority::default(), condition, app.api.clock.now());
+    let id = post.post_id;
+    let report = match app.scheduling.change_post(post, request).await.map_err(PostsError::from)? {
+        Changed::Done(_) => return Ok(redirect(id, action).into_response()),
+        // A signed-in user may write all posts of the account.
+        Changed::NotThere | Changed::DraftsOnly => return Err(PostsError::NotFound.into()),
+        Changed::Stale | Changed::NeedsRevision => Report::bad(
+            "The post was changed after you opened this page, so nothing was stored. Open the post again to see \
+             the change. If you press the button here again, your version replaces it.",
+        ),
+        Changed::NotInPlan(why) => Report::not_in_plan(&session, address, &why),
+        Changed::Invalid(errors) => Report::refused(errors),
+    };
+    let post = find(&app, &session, &id.to_string()).await?;
+    let page = render(&app, &session, Some(post), &entries, report).await?;
+    Ok(page.status(StatusCode::UNPROCESSABLE_ENTITY).into_response())
+}
+
+/// The button, and the entries without what is marked for removal.
+fn read(session: &SignedIn, entries: &Entries) -> PageResult<(Action, Entries)> {
+    session.check(entries.get("csrf"))?;
+    let action = Action::parse(entries.get("do")).ok_or_else(PageError::forged)?;
+    Ok((action, entries.renumbered()))
+}
+
+/// The page for a button that stores nothing; `None` for another button.
+async fn render_unstored(
+    app: &App,
+    session: &SignedIn,
+    address: ClientIp,
+    post: Option<&Post>,
+    action: Action,
+    entries: &Entries,
+) -> PageResult<Option<Page>> {
+    let mut shown = entries.clone();
+    let report = match action {
+        Action::Save | Action::Schedule | Action::PublishNow | Action::Unschedule => return Ok(None),
+        Action::AddReply => {
+            shown.add_reply();
+            Report::default()
+        }
+        Action::Remove => Report::default(),
+        Action::Check => {
+            let (body, errors) = body(app, session, post, action, entries).await?;
+            let request = request::new_post(fields(body, errors), Authority::default(), app.api.clock.now());
+            match app.scheduling.validate_post(session.user, request).await.map_err(PostsError::from)? {
+                PostValidated::Fine(warnings) => {
+                    let notice = Notice { text: "This post can be published as it is.".to_owned(), is_bad: false };
+                    Report { notice: Some(notice), warnings, ..Report::default() }
+                }
+                PostValidated::Refused(reason) => Report::not_created(session, address, reason)?,
+            }
+        }
+    };
+    Ok(Some(render(app, session, post.cloned(), &shown, report).await?))
+}
+
+/// The body of the request that a button stands for, and what is wrong with the form itself.
+async fn body(
+    app: &App,
+    session: &SignedIn,
+    post: Option<&Post>,
+    action: Action,
+    entries: &Entries,
+) -> PageResult<(Map<String, Value>, ValidationErrors)> {
+    let connections = app.api.store.connections(session.user).await?;
+    let provider = |id| connections.iter().find(|it| it.connection_id == id).map_or("", |it| it.provider.as_str());
+    let mut body = entries.body(|id| app.scheduling.rules.vocabulary.options(provider(id)));
+    let mut errors = ValidationErrors::new();
+    let at = entries.scheduled_at().map(|it| schedule::show(it).into());
+    let before = post.and_then(|it| it.scheduled_at);
+    let scheduled_at = match action {
+        Action::PublishNow => Some(schedule::NOW.into()),
+        Action::Unschedule => Some(Value::Null),
+        Action::Check => at,
+        Action::Save if before.is_none() || before == entries.scheduled_at() => None,
+        _ => Some(at.unwrap_or_else(|| {
+            errors.add_sentence("scheduled_at", "Enter a date and a time");
+            // All other errors are reported too.
+            schedule::NOW.into()
+        })),
+    };
+    if scheduled_at.as_ref().is_some_and(|it| !it.is_null()) && entries.accounts().next().is_none() {
+        errors.add_sentence("platforms", "Choose at least one account");
+    }
+    body.extend(scheduled_at.map(|it| ("scheduled_at".to_owned(), it)));
+    Ok((body, errors))
+}
+
+fn fields(body: Map<String, Value>, errors: ValidationErrors) -> Fields {
+    let mut fields = Fields::from_body(body, request::FIELDS);
+    fields.faults().extend(errors);
+    fields
+}
+
+/// One form creates one post, however often it is sent.
+fn idempotent(session: &SignedIn, entries: &Entries, body: &Map<String, Value>) -> PageResult<IdempotentRequest> {
+    let key = IdempotencyKey::parse(entries.get("key").as_bytes()).map_err(|_| PageError::forged())?;
+    let body_hash = token::hash(&Value::Object(body.clone()).to_string());
+    Ok(IdempotentRequest { user: session.user, route: "POST /account/posts/new", key, body_hash })
+}
+
+fn redirect(post: PostId, action: Action) -> Redirect {
+    Redirect::to(&format!("/account/posts/{post}?done={}", action.done()))
+}
+
+async fn render(
+    app: &App,
+    session: &SignedIn,
+    post: Option<Post>,
+    entries: &Entries,
+    report: Report,
+) -> PageResult<Page> {
+    let mut connections = app.api.store.connections(session.user).await?;
+    connections.sort_by_key(|it| (it.rules.title.clone(), it.profile.shown_name()));
+    let files = post.iter().flat_map(Post::files).cloned().collect();
+    let context = Context {
+        csrf: session.csrf(),
+        key: token::random_token().expose_secret().to_owned(),
+        links: links(app.scheduling.bucket.clone(), session.user, files).await,
+        connections: &connections,
+        vocabulary: &app.scheduling.rules.vocabulary,
+        now: app.api.clock.now(),
+    };
+    let page = ComposerPage::new(&context, post.as_ref(), entries, &report);
+    let title = if post.is_some() { "Your post" } else { "New post" };
+    let page = Page::render(title, &page)?.signed_in(session).with_account_navigation(AccountPage::Posts);
+    Ok(page.with_avatars())
+}
+
+impl Report {
+    fn refused(errors: ValidationErrors) -> Self {
+        Self { errors, ..Self::default() }
+    }
+
+    fn not_created(session: &SignedIn, address: ClientIp, reason: NotCreated) -> PageResult<Self> {
+        Ok(match reason {
+            NotCreated::Invalid(errors) => Self::refused(errors),
+            NotCreated::NotInPlan(why) => Self::not_in_plan(session, address, &why),
+            NotCreated::NoUser => return Err(PageError::signed_out("/sign-in")),
+            NotCreated::KeyReused => Self::bad(
+                "This form has created a post already. Look at your posts first. If you press the button again, a second \
+                 post is created.",
+            ),
+        })
+    }
+
+    fn not_in_plan(session: &SignedIn, address: ClientIp, why: &str) -> Self {
+        audit_plan_refusal(session, address, why);
+        Self::bad(why)
+    }
+
+    fn bad(text: &str) -> Self {
+        Self { notice: Some(Notice { text: text.to_owned(), is_bad: true }), ..Self::default() }
+    }
+}
+
+impl From<Done> for Notice {
+    fn from(done: Done) -> Self {
+        let text = match done {
+            Done::Saved => "Saved.",
+            Done::Scheduled => "The post is scheduled.",
+            Done::Publishing => "Publishing has begun. Reload the page to see the result.",
+            Done::Unscheduled => "The post is now a draft.",
+        };
+        Self { text: text.to_owned(), is_bad: false }
+    }
+}

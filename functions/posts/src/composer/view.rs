@@ -1,0 +1,442 @@
+//! What the page of a post shows.
+
+use std::collections::BTreeMap;
+
+use api::page::{date_and_time, distance};
+use askama::Template;
+use chrono::{DateTime, Utc};
+use domain::connection::Connection;
+use domain::id::{ConnectionId, MediaId};
+use domain::media::{FileType, MediaPath};
+use domain::options::{OptionKind, OptionSpec, PlatformOptions, Required};
+use domain::post::{Post, PostStatus, Target, TargetStatus};
+use domain::web_address::is_web_address;
+
+use super::entries::{Entries, account_prefix};
+use super::{Notice, Report};
+use crate::posts_forms::to_sentence;
+
+/// What a page is rendered from, beside the post and the entries.
+pub(super) struct Context<'a> {
+    pub(super) csrf: &'a str,
+    /// The idempotency key of the form of a new post.
+    pub(super) key: String,
+    pub(super) links: BTreeMap<MediaId, String>,
+    pub(super) connections: &'a [Connection],
+    pub(super) vocabulary: &'a PlatformOptions,
+    pub(super) now: DateTime<Utc>,
+}
+
+#[derive(Template)]
+#[template(path = "composer.html")]
+pub(super) struct ComposerPage<'a> {
+    csrf: &'a str,
+    key: &'a str,
+    action: String,
+    post: Option<&'a Post>,
+    revision: u64,
+    /// Whether the post can be changed.
+    is_open: bool,
+    state: Option<String>,
+    notice: Option<&'a Notice>,
+    problems: Vec<Problem>,
+    warnings: Vec<String>,
+    content: Field,
+    files: Vec<FileView>,
+    replies: Vec<ReplyView>,
+    /// Whether there is a file or a reply that can be marked for removal.
+    has_parts: bool,
+    accounts: Vec<AccountView>,
+    labels: Field,
+    external_id: Field,
+    at: Field,
+    buttons: Vec<Button>,
+}
+
+/// An error, with a link to its field.
+struct Problem {
+    /// The id of the element; `None` if the page has no such field.
+    anchor: Option<String>,
+    text: String,
+}
+
+/// A field of the form. Its name is also its id.
+struct Field {
+    name: String,
+    value: String,
+    errors: Vec<String>,
+}
+
+struct FileView {
+    path: Field,
+    alt_text: Field,
+    remove: String,
+    link: String,
+    is_image: bool,
+    /// "Image", "Video" or "Document".
+    kind: &'static str,
+}
+
+struct ReplyView {
+    content: Field,
+    files: Vec<FileView>,
+    remove: String,
+}
+
+#[expect(clippy::struct_excessive_bools, reason = "each is a condition of the template")]
+struct AccountView {
+    /// The name of the box.
+    name: String,
+    is_checked: bool,
+    /// Whether the post is public on this account, so that nothing can be changed there.
+    is_public: bool,
+    avatar: Option<String>,
+    handle: String,
+    platform: String,
+    state: Option<State>,
+    /// The URL of the public post.
+    link: Option<String>,
+    /// Why the post is not public there, errors in the account itself, and what to do about it.
+    messages: Vec<String>,
+    content: Field,
+    has_no_text: bool,
+    length: Option<String>,
+    options: Vec<OptionView>,
+    /// Files and replies of its own; `None` if it uses those of the post.
+    files: Option<Vec<FileView>>,
+    replies: Option<Vec<ReplyView>>,
+    /// Whether the part with its own text and options is open.
+    is_open: bool,
+}
+
+struct State {
+    text: &'static str,
+    class: &'static str,
+}
+
+struct OptionView {
+    field: Field,
+    label: String,
+    about: &'static str,
+    input: Input,
+    is_required: bool,
+}
+
+enum Input {
+    Select(Vec<(String, String)>),
+    Number {
+        min: i64,
+        max: i64,
+    },
+    /// One entry per line.
+    Lines,
+    Line,
+    Text,
+}
+
+struct Button {
+    action: &'static str,
+    label: &'static str,
+    class: &'static str,
+}
+
+/// The errors by the names of fields in the form.
+struct Errors(Vec<(String, String)>);
+
+impl Errors {
+    fn new(entries: &Entries, report: &Report) -> Self {
+        let named = report.errors.iter().map(|(field, text)| (entries.field_name(field), to_sentence(field, text)));
+        Self(named.collect())
+    }
+
+    fn at(&self, name: &str) -> Vec<String> {
+        self.0.iter().filter(|it| it.0 == name).map(|it| it.1.clone()).collect()
+    }
+
+    /// Those of a field and of its parts.
+    fn within(&self, name: &str) -> impl Iterator<Item = &(String, String)> {
+        self.0.iter().filter(move |it| it.0.strip_prefix(name).is_some_and(|it| it.is_empty() || it.starts_with('.')))
+    }
+}
+
+impl<'a> ComposerPage<'a> {
+    pub(super) fn new(context: &'a Context<'a>, post: Option<&'a Post>, entries: &Entries, report: &'a Report) -> Self {
+        let errors = Errors::new(entries, report);
+        let form = Form { context, entries, errors: &errors };
+        let is_open = post.is_none_or(|it| it.check_changeable().is_ok());
+        let mut accounts = form.accounts(post);
+        accounts.retain(|it| is_open || it.is_checked);
+        let mut page = Self {
+            csrf: context.csrf,
+            key: &context.key,
+            action: post.map_or_else(|| "/account/posts/new".to_owned(), |it| format!("/account/posts/{}", it.post_id)),
+            revision: post.map_or(0, |it| it.revision),
+            is_open,
+            state: post.map(|it| state_sentence(it, context.now)),
+            notice: report.notice.as_ref(),
+            problems: Vec::new(),
+            warnings: report.warnings.iter().map(|it| form.warning(&it.field, &it.message)).collect(),
+            content: form.field("content"),
+            files: form.files(""),
+            replies: form.replies(""),
+            has_parts: false,
+            accounts,
+            labels: form.field("labels"),
+            external_id: form.field("external_id"),
+            at: form.field("at"),
+            buttons: buttons(post.map(|it| it.status)),
+            post,
+        };
+        let has_own = |it: &AccountView| {
+            it.files.iter().flatten().next().is_some() || it.replies.iter().flatten().next().is_some()
+        };
+        page.has_parts = !page.files.is_empty() || !page.replies.is_empty() || page.accounts.iter().any(has_own);
+        page.problems = errors.0.iter().map(|(name, text)| page.problem(name, text)).collect();
+        page
+    }
+
+    fn problem(&self, name: &str, text: &str) -> Problem {
+        let account = self.accounts.iter().find(|it| name == it.name || name.starts_with(&format!("{}.", it.name)));
+        let anchor = account.map(|it| it.name.as_str()).or_else(|| {
+            let top = name.split('.').next().unwrap_or_default();
+            ["content", "media", "thread", "platforms", "labels", "external_id", "at"].into_iter().find(|it| *it == top)
+        });
+        let text = match account {
+            Some(account) => format!("{}, {}: {text}", account.platform, account.handle),
+            None => text.to_owned(),
+        };
+        Problem { anchor: anchor.map(str::to_owned), text }
+    }
+}
+
+/// Builds the parts of the page from the entries.
+struct Form<'a> {
+    context: &'a Context<'a>,
+    entries: &'a Entries,
+    errors: &'a Errors,
+}
+
+impl Form<'_> {
+    fn field(&self, name: &str) -> Field {
+        Field { name: name.to_owned(), value: self.entries.get(name).to_owned(), errors: self.errors.at(name) }
+    }
+
+    fn files(&self, prefix: &str) -> Vec<FileView> {
+        self.entries.files(prefix).into_iter().map(|it| self.file(&it)).collect()
+    }
+
+    fn file(&self, name: &str) -> FileView {
+        let path = self.field(&format!("{name}.path"));
+        let parsed = MediaPath::parse(&path.value).ok();
+        let file_type = parsed.map(|it| it.mime().file_type());
+        let mut alt_text = self.field(&format!("{name}.alt_text"));
+        alt_text.errors.extend(self.errors.at(name));
+        FileView {
+            alt_text,
+            remove: format!("{name}.remove"),
+            link: parsed.and_then(|it| self.context.links.get(&it.media()).cloned()).unwrap_or_default(),
+            is_image: file_type == Some(FileType::Image),
+            kind: match file_type {
+                Some(FileType::Image) => "Image",
+                Some(FileType::Video) => "Video",
+                Some(FileType::Document) | None => "Document",
+            },
+            path,
+        }
+    }
+
+    fn replies(&self, prefix: &str) -> Vec<ReplyView> {
+        let reply = |it: String| ReplyView {
+            content: self.field(&format!("{it}.content")),
+            files: self.files(&format!("{it}.")),
+            remove: format!("{it}.remove"),
+        };
+        self.entries.replies(prefix).into_iter().map(reply).collect()
+    }
+
+    /// The connected accounts, and those of the post that are no longer connected.
+    fn accounts(&self, post: Option<&Post>) -> Vec<AccountView> {
+        let connections = self.context.connections;
+        let target = |id: ConnectionId| post.into_iter().flat_map(|it| &it.targets).find(|it| it.connection_id == id);
+        let connected = connections.iter().map(|it| self.account(it, post, target(it.connection_id)));
+        let is_gone = |it: &&Target| connections.iter().all(|known| known.connection_id != it.connection_id);
+        let gone = post.into_iter().flat_map(|it| &it.targets).filter(is_gone);
+        connected.chain(gone.map(|it| self.disconnected(it))).collect()
+    }
+
+    fn account(&self, account: &Connection, post: Option<&Post>, target: Option<&Target>) -> AccountView {
+        let name = account_prefix(account.connection_id);
+        let field = |it: &str| self.field(&format!("{name}.{it}"));
+        let has = |it: &str| self.entries.is_checked(&format!("{name}.{it}"));
+        let is_checked = self.entries.is_checked(&name);
+        let (content, has_no_text) = (field("content"), has("no_text"));
+        let text = if content.value.trim().is_empty() { self.entries.get("content") } else { &content.value };
+        let specs = self.context.vocabulary.options(&account.provider);
+        let options: Vec<_> = specs.iter().map(|it| self.option(&name, it)).collect();
+        let prefix = format!("{name}.");
+        let is_adjusted = !content.value.is_empty()
+            || has_no_text
+            || has("own_media")
+            || has("own_thread")
+            || options.iter().any(|it| !it.field.value.is_empty() || is_checked && it.is_required);
+        let has_errors = self.errors.within(&name).next().is_some();
+        let mut messages = self.messages(&name);
+        messages.extend(target.and_then(|it| it.error_message.clone()));
+        if account.needs_reconnection && is_checked {
+            messages.push(format!(
+                "Reconnect this account on the page Connections. {} no longer accepts it.",
+                account.rules.title
+            ));
+        }
+        AccountView {
+            is_checked,
+            is_public: target.is_some_and(|it| it.status == TargetStatus::Published),
+            avatar: account.profile.avatar.clone(),
+            handle: account.profile.shown_name(),
+            platform: account.rules.title.clone(),
+            state: target.zip(post).and_then(|(it, post)| State::new(it.status, post.status)),
+            link: target.and_then(public_link),
+            messages,
+            length: account.rules.text_length(text).map(|it| it.to_string()).filter(|_| !has_no_text),
+            content,
+            has_no_text,
+            options,
+            files: has("own_media").then(|| self.files(&prefix)),
+            replies: has("own_thread").then(|| self.replies(&prefix)),
+            is_open: is_adjusted || has_errors,
+            name,
+        }
+    }
+
+    fn disconnected(&self, target: &Target) -> AccountView {
+        let name = account_prefix(target.connection_id);
+        let mut messages = self.messages(&name);
+        messages.push("This account is no longer connected.".to_owned());
+        AccountView {
+            is_checked: self.entries.is_checked(&name),
+            is_public: target.status == TargetStatus::Published,
+            avatar: None,
+            handle: target.username.clone().unwrap_or_default(),
+            platform: target.provider.clone(),
+            state: None,
+            link: public_link(target),
+            messages,
+            content: self.field(&format!("{name}.content")),
+            has_no_text: false,
+            length: None,
+            options: Vec::new(),
+            files: None,
+            replies: None,
+            is_open: false,
+            name,
+        }
+    }
+
+    /// The errors of an account that belong to no field with a place of its own.
+    fn messages(&self, name: &str) -> Vec<String> {
+        let options = format!("{name}.options.");
+        self.errors.within(name).filter(|it| !it.0.starts_with(&options)).map(|it| it.1.clone()).collect()
+    }
+
+    fn option(&self, account: &str, spec: &OptionSpec) -> OptionView {
+        OptionView {
+            field: self.field(&format!("{account}.options.{}", spec.name)),
+            label: label(spec.name),
+            about: spec.about,
+            input: Input::new(spec.kind),
+            is_required: spec.required == Required::Always,
+        }
+    }
+
+    fn warning(&self, field: &str, message: &str) -> String {
+        let name = self.entries.field_name(field);
+        let file = name.strip_suffix(".alt_text").and_then(|it| it.strip_prefix("media.")?.parse::<usize>().ok());
+        match file {
+            Some(index) => format!("The alt text of file {} {message}.", index + 1),
+            None => to_sentence(field, message),
+        }
+    }
+}
+
+impl State {
+    fn new(target: TargetStatus, post: PostStatus) -> Option<Self> {
+        let (text, class) = match target {
+            TargetStatus::Published => ("Published", "good"),
+            TargetStatus::Publishing => ("Publishing", "good"),
+            TargetStatus::Failed => ("Failed", "bad"),
+            TargetStatus::Pending if post == PostStatus::Draft => return None,
+            TargetStatus::Pending => ("Scheduled", ""),
+        };
+        Some(Self { text, class })
+    }
+}
+
+impl Input {
+    fn new(kind: OptionKind) -> Self {
+        let choices = |it: &[&str]| it.iter().map(|it| ((*it).to_owned(), label(it))).collect();
+        match kind {
+            OptionKind::OneOf(values) => Self::Select(choices(values)),
+            OptionKind::Flag => {
+                Self::Select(vec![("true".to_owned(), "Yes".to_owned()), ("false".to_owned(), "No".to_owned())])
+            }
+            OptionKind::Number { min, max } => Self::Number { min, max },
+            OptionKind::Texts { .. } | OptionKind::Ballot { .. } | OptionKind::TextsOf { .. } => Self::Lines,
+            OptionKind::Text { max } if LONG_TEXT < max => Self::Text,
+            _ => Self::Line,
+        }
+    }
+}
+
+/// Options that accept more characters get a field of several lines.
+const LONG_TEXT: usize = 300;
+
+/// "First comment", from `first_comment`.
+fn label(name: &str) -> String {
+    let mut chars = name.chars();
+    let first: String = chars.next().map(|it| it.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}", chars.as_str().replace(['_', '-'], " "))
+}
+
+/// The URL of the public post.
+fn public_link(target: &Target) -> Option<String> {
+    target.published()?.url.clone().filter(|it| is_web_address(it))
+}
+
+/// "Scheduled for 21 November 2026, 09:30 UTC (in 2 hours)."
+fn state_sentence(post: &Post, now: DateTime<Utc>) -> String {
+    let at = post.scheduled_at.map(|it| format!("{} ({})", date_and_time(it), distance(it, now))).unwrap_or_default();
+    match post.status {
+        PostStatus::Draft if post.is_scheduled_by_revision() => {
+            "Draft of an app that can only write drafts. Check it before you schedule it.".to_owned()
+        }
+        PostStatus::Draft => "Draft. It is published only when you schedule it.".to_owned(),
+        PostStatus::Scheduled => format!("Scheduled for {at}."),
+        PostStatus::Publishing => format!("Being published since {at}."),
+        PostStatus::Published => format!("Published: {at}."),
+        PostStatus::Failed => format!("Failed: {at}. Change what is wrong, then publish it again."),
+    }
+}
+
+/// The buttons at the end of the form, the most likely one first.
+fn buttons(status: Option<PostStatus>) -> Vec<Button> {
+    let button = |action, label, class| Button { action, label, class };
+    match status {
+        None | Some(PostStatus::Draft) => vec![
+            button("schedule", "Schedule", ""),
+            button("publish_now", "Publish now", "quiet"),
+            button("save", "Save draft", "quiet"),
+            button("check", "Check", "quiet"),
+        ],
+        Some(PostStatus::Scheduled) => vec![
+            button("save", "Save changes", ""),
+            button("publish_now", "Publish now", "quiet"),
+            button("unschedule", "Change to draft", "quiet"),
+        ],
+        Some(PostStatus::Failed) => vec![
+            button("publish_now", "Publish again now", ""),
+            button("schedule", "Schedule again", "quiet"),
+            button("unschedule", "Change to draft", "quiet"),
+        ],
+        Some(PostStatus::Publishing | PostStatus::Published) => Vec::new(),
+    }
+}
