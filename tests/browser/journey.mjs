@@ -8,7 +8,7 @@ import { readFileSync, mkdirSync } from 'node:fs';
 import zlib from 'node:zlib';
 import { parseArgs } from 'node:util';
 import { postEverywhere, reelAndCarousel } from './everywhere.mjs';
-import { ownConnections, ownPosts, ownWebhooks } from './own.mjs';
+import { ownComposer, ownConnections, ownPosts, ownWebhooks } from './own.mjs';
 import { DESKTOP, openPage } from './page.mjs';
 import { approveProgram } from './program.mjs';
 
@@ -337,6 +337,8 @@ await step('a fault is switched on with the keyboard alone, and the attempts can
 });
 
 const tools = { page, must, leads, photograph, ensure, ready };
+await step('a user writes a post on its page, schedules, changes and publishes it', () => ownComposer(tools, token, connection));
+
 await step('a user cancels a post, and retries a failed one', () => ownPosts(tools, token, connection));
 await step('a user reconnects an account with a lost grant', () => ownConnections(tools, token, connection));
 await step('a user sees the responses of a webhook endpoint', () => ownWebhooks(tools, token));

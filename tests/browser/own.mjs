@@ -60,6 +60,46 @@ export async function ownPosts(tools, token, account) {
   await photograph('own-posts-published');
 }
 
+// A post is written, refused for what is missing, scheduled and changed on its page.
+export async function ownComposer(tools, token, account) {
+  const { must, page, leads, photograph, ensure, ready } = tools;
+  const words = `Written on the page ${Date.now()}\n\nwith two lines`;
+  const press = (name) => leads(() => page.getByRole('button', { name, exact: true }).click());
+  await page.goto(`${ready.origin}/account/posts`);
+  await leads(() => page.getByRole('link', { name: 'New post' }).first().click());
+  await page.getByLabel('Text', { exact: true }).fill(words);
+  await press('Schedule');
+  await page.getByRole('link', { name: 'Choose at least one account.' }).waitFor();
+  await photograph('own-composer-refused');
+  await page.locator(`input[name="to.${account.id}"]`).check();
+  await press('Add a reply');
+  await page.getByLabel('Reply 1', { exact: true }).fill(`A reply ${LONG}`);
+  await page.locator('main summary').first().click();
+  await photograph('own-composer');
+  await page.getByLabel('Date and time (UTC)').fill('2029-01-02T12:00');
+  await press('Schedule');
+  await page.getByText('Scheduled for 2 January 2029, 12:00 UTC').waitFor();
+  ensure((await page.getByLabel('Text', { exact: true }).inputValue()) === words, 'the text is another one');
+
+  await page.locator('input[name="thread.0.remove"]').check();
+  await press('Save changes');
+  await page.getByText('Saved.').waitFor();
+  const id = Number(new URL(page.url()).pathname.split('/').pop());
+  const changed = await must(200, 'GET', `/posts/${id}`, undefined, token);
+  ensure(changed.content === words && changed.thread.length === 0, `stored: ${JSON.stringify(changed)}`);
+  await page.locator('#labels').evaluate((it) => it.closest('details').open = true);
+  // Enter in a field presses the first button of the form.
+  await page.locator('#labels').fill('spring');
+  await leads(() => page.keyboard.press('Enter'));
+  const { labels } = await must(200, 'GET', `/posts/${id}`, undefined, token);
+  ensure(labels[0] === 'spring', `labels: ${labels}`);
+  await press('Publish now');
+  await until(tools, `/posts/${id}`, token, (it) => it.status === 'published');
+  await page.reload();
+  await page.getByRole('link', { name: 'View post' }).waitFor();
+  await photograph('own-composer-published');
+}
+
 // An account whose grant is gone is connected again, and what waited for it goes out.
 export async function ownConnections(tools, token, account) {
   const { page, leads, photograph, ensure, ready } = tools;
