@@ -109,12 +109,11 @@ async fn other_users_items_are_not_shown_or_changed(deployment: &Deployment) -> 
         format!("{POSTS}/{post}/try-again"),
         format!("{POSTS}/{post}/delete"),
         format!("{POSTS}/{post}"),
-        format!("{POSTS}/new"),
         format!("{CONNECTIONS}/{}/disconnect", integer(&idle, "id")?),
         format!("{POSTS}/0/cancel"),
         format!("{CONNECTIONS}/x/disconnect"),
     ] {
-        let fields = [("csrf", csrf.as_str()), ("revision", "1"), ("when", "now")];
+        let fields = [("csrf", csrf.as_str()), ("revision", "1"), ("do", "publish_now")];
         let page = other.browser.post(&format!("{}{path}", deployment.origin()), &fields).await?;
         ensure!(page.status == 404, "{}", page.test_error(&format!("{path} belongs to another user")));
     }
