@@ -12,6 +12,7 @@ use axum::routing::get;
 use http::{HeaderMap, header};
 use url::form_urlencoded::byte_serialize;
 
+use super::params::basic;
 use super::wire::Cut;
 
 /// The path of the page that lists the requests.
@@ -48,7 +49,7 @@ impl RequestLog {
         self.all().into_iter().rfind(is_match)
     }
 
-    /// Whether any request contains this text, as it is or URL-encoded.
+    /// Whether any request contains this text: as it is, URL-encoded, or in Basic credentials.
     pub fn has(&self, text: &str) -> bool {
         let form_encoded: String = byte_serialize(text.as_bytes()).collect();
         let contains_text = |it: &str| it.contains(text) || it.contains(&form_encoded);
@@ -56,6 +57,7 @@ impl RequestLog {
             contains_text(asked)
                 || contains_text(body)
                 || headers.values().filter_map(|it| it.to_str().ok()).any(contains_text)
+                || basic(headers).is_some_and(|(user, password)| contains_text(&user) || contains_text(&password))
         })
     }
 
