@@ -3,14 +3,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{Html, IntoResponse, Response};
+use axum::{Json, Router};
 use futures::{StreamExt, stream};
 use http::StatusCode;
-use http::header::CONTENT_LENGTH;
+use http::header::{CONTENT_LENGTH, LOCATION};
 use http::request::Parts;
 use platforms::conformance::fake_platform::{Call, InjectedFault};
 use serde_json::Value;
@@ -57,8 +57,8 @@ async fn inject_fault<P: FaultInjection>(State(platform): State<Arc<P>>, request
     // Read the body in any case: a client that is still writing would not see the response. After a
     // read error the client is gone.
     let Ok(body) = to_bytes(body, usize::MAX).await else { return Cut.into_response() };
-    if let Some(status) = with_faults(&*platform, |faults| faults.blocks(&head)) {
-        return page(status);
+    if let Some((status, body)) = with_faults(&*platform, |faults| faults.scripted(&head)) {
+        return body.map_or_else(|| page(status), |body| scripted(status, body));
     }
     let call = platform.call(&head, &body);
     let fault = call.and_then(|it| Some((it, platform.meet(it)?)));
@@ -119,6 +119,15 @@ fn page(status: u16) -> Response {
          <body><h1>{status}</h1></body>\n</html>\n"
     );
     (status, Html(page)).into_response()
+}
+
+/// A response that a test has written: JSON, or a redirect to the URL in `body`.
+fn scripted(status: u16, body: Value) -> Response {
+    let status = StatusCode::from_u16(status).expect("a test orders statuses that exist");
+    match body.as_str().filter(|_| status.is_redirection()) {
+        Some(target) => (status, [(LOCATION, target)]).into_response(),
+        None => (status, Json(body)).into_response(),
+    }
 }
 
 /// A response that ends in the middle of its body.

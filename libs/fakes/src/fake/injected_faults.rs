@@ -10,46 +10,72 @@ use serde_json::Value;
 /// Which calls fail next and how, and how many calls of each kind arrived.
 #[derive(Debug, Default)]
 pub struct InjectedFaults {
-    pending: BTreeMap<Call, (InjectedFault, usize)>,
+    pending: BTreeMap<Call, PendingFault>,
     calls: BTreeMap<Call, usize>,
-    blocked: Option<BlockedCalls>,
+    scripted: Vec<ScriptedResponse>,
     refusals: BTreeMap<String, (StatusCode, Value)>,
     is_translated: bool,
 }
 
-/// Calls to which an intermediary responds in place of the platform.
+/// A fault of the next `count` calls after `passing` calls without it.
 #[derive(Debug)]
-struct BlockedCalls {
+struct PendingFault {
+    fault: InjectedFault,
+    passing: usize,
+    count: usize,
+}
+
+/// A response that a test has written for calls of this method whose path contains `path`.
+#[derive(Debug)]
+struct ScriptedResponse {
     method: Method,
     path: String,
     status: u16,
+    /// `None` for a page of an intermediary.
+    body: Option<Value>,
     remaining: usize,
 }
 
 impl InjectedFaults {
     /// Makes the next calls of this kind fail. Replaces an earlier order for this kind.
     pub fn order(&mut self, call: Call, fault: InjectedFault, count: usize) {
-        self.pending.insert(call, (fault, count));
+        self.pending.insert(call, PendingFault { fault, passing: 0, count });
+    }
+
+    /// Like `order`, for the one call after the next `passing` calls of this kind.
+    pub fn order_after(&mut self, call: Call, passing: usize, fault: InjectedFault) {
+        self.pending.insert(call, PendingFault { fault, passing, count: 1 });
     }
 
     /// An intermediary responds to the next `count` calls of this method whose path contains `path`
     /// with a page of this status, also to calls without a kind in [`Call`]. These calls are not
     /// counted.
     pub fn block(&mut self, method: Method, path: &str, status: u16, count: usize) {
-        self.blocked = Some(BlockedCalls { method, path: path.to_owned(), status, remaining: count });
+        self.script(method, path, status, None, count);
     }
 
-    /// How many calls that are to be blocked have not arrived yet.
+    /// Like `block`, with a response of the platform. The body of a redirect is its target.
+    pub fn answer(&mut self, method: Method, path: &str, status: u16, body: Value, count: usize) {
+        self.script(method, path, status, Some(body), count);
+    }
+
+    fn script(&mut self, method: Method, path: &str, status: u16, body: Option<Value>, count: usize) {
+        self.scripted.push(ScriptedResponse { method, path: path.to_owned(), status, body, remaining: count });
+    }
+
+    /// How many calls with scripted responses have not arrived yet.
     pub fn left(&self) -> usize {
-        self.blocked.as_ref().map_or(0, |it| it.remaining)
+        self.scripted.iter().map(|it| it.remaining).sum()
     }
 
-    /// The status of the intermediary's response to this call; `None` if the call is not blocked.
-    pub fn blocks(&mut self, head: &Parts) -> Option<u16> {
-        let blocked = self.blocked.as_mut().filter(|it| 0 < it.remaining)?;
-        let is_match = head.method == blocked.method && head.uri.path().contains(&blocked.path);
-        blocked.remaining -= usize::from(is_match);
-        is_match.then_some(blocked.status)
+    /// The status and the body of the scripted response to this call.
+    pub fn scripted(&mut self, head: &Parts) -> Option<(u16, Option<Value>)> {
+        let is_match = |it: &&mut ScriptedResponse| {
+            0 < it.remaining && head.method == it.method && head.uri.path().contains(&it.path)
+        };
+        let response = self.scripted.iter_mut().find(is_match)?;
+        response.remaining -= 1;
+        Some((response.status, response.body.clone()))
     }
 
     /// The platform itself refuses the next call whose path starts with `path`, with this status
@@ -83,8 +109,12 @@ impl InjectedFaults {
     /// Counts a call. Returns the fault that is ordered for it.
     pub fn meet(&mut self, call: Call) -> Option<InjectedFault> {
         *self.calls.entry(call).or_default() += 1;
-        let (fault, count) = self.pending.get_mut(&call).filter(|(_, count)| *count != 0)?;
-        *count -= 1;
-        Some(*fault)
+        let pending = self.pending.get_mut(&call).filter(|it| it.count != 0)?;
+        if let Some(passing) = pending.passing.checked_sub(1) {
+            pending.passing = passing;
+            return None;
+        }
+        pending.count -= 1;
+        Some(pending.fault)
     }
 }
