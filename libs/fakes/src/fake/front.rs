@@ -32,11 +32,6 @@ pub trait FaultInjection: AsRef<Mutex<InjectedFaults>> + Send + Sync + 'static {
     /// The kind of this call; `None` for calls that never fail.
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call>;
 
-    /// Counts a call. Returns its fault: see [`InjectedFaults::meet`].
-    fn meet(&self, call: Call) -> Option<InjectedFault> {
-        with_faults(self, |faults| faults.meet(call))
-    }
-
     /// The platform's own response to a call with the fault `ServerError`, `Unavailable`,
     /// `RateLimited` or `Refused`.
     fn respond(&self, call: Call, fault: InjectedFault) -> Response;
@@ -61,7 +56,7 @@ async fn inject_fault<P: FaultInjection>(State(platform): State<Arc<P>>, request
         return body.map_or_else(|| page(status), |body| scripted(status, body));
     }
     let call = platform.call(&head, &body);
-    let fault = call.and_then(|it| Some((it, platform.meet(it)?)));
+    let fault = call.and_then(|it| Some((it, with_faults(&*platform, |faults| faults.meet(it))?)));
     if matches!(fault, Some((Call::Process, InjectedFault::Refused))) {
         platform.inject_fault(&head);
     }

@@ -12,7 +12,7 @@ use url::Url;
 
 use super::{Event, Matrix, Memory, PASSWORD, ROOM, USER, access};
 use crate::fake::fake_platform::fake_platform;
-use crate::fake::oauth::decide;
+use crate::fake::oauth::{Authorizes, decide};
 
 #[async_trait]
 impl<const OAUTH: bool> FakePlatform for Matrix<OAUTH> {
@@ -59,12 +59,11 @@ impl<const OAUTH: bool> FakePlatform for Matrix<OAUTH> {
     }
 
     fn revoke(&self) {
-        self.fake.memory().log_all_out();
+        self.fake.oauth().revoke_all();
     }
 
     fn end_access_tokens(&self) {
-        let now = self.fake.clock.now();
-        self.fake.memory().end_access_tokens(now);
+        self.fake.end_access_tokens();
     }
 
     /// The old page redirects for both detours. The honest authorization server sends its issuer
@@ -78,12 +77,15 @@ impl<const OAUTH: bool> FakePlatform for Matrix<OAUTH> {
     }
 
     fn issued_secrets(&self) -> Vec<String> {
-        let memory = self.fake.memory();
-        memory.tokens().into_iter().chain(memory.login_tokens.keys().cloned()).collect()
+        let login_tokens = self.fake.memory().login_tokens.clone();
+        let grants = self.fake.oauth().grants.clone();
+        let tokens = grants.into_iter().flat_map(|it| [Some(it.access_token), it.refresh_token]).flatten();
+        login_tokens.into_iter().chain(tokens).collect()
     }
 
     fn publish_manual_post(&self, text: &str) {
-        self.says(text);
+        let content = json!({ "msgtype": "m.text", "body": text });
+        self.fake.memory().say(ROOM, content, None, self.fake.clock.now());
     }
 
     /// Messages whose transaction ids have the same prefix are one post.
@@ -116,7 +118,7 @@ impl<const OAUTH: bool> FakePlatform for Matrix<OAUTH> {
     }
 
     fn grant_count(&self) -> usize {
-        self.fake.memory().count_logged_in()
+        self.fake.oauth().usable()
     }
 }
 

@@ -32,20 +32,8 @@ impl FaultInjection for Fake {
         }
     }
 
-    fn meet(&self, call: Call) -> Option<InjectedFault> {
-        let fault = self.injected_faults().meet(call);
-        let mut memory = self.memory();
-        if call == Call::Publish
-            && let Some((messages, failing)) = memory.failing
-        {
-            memory.failing = messages.checked_sub(1).map(|it| (it, failing));
-            return fault.or((messages == 0).then_some(failing));
-        }
-        fault
-    }
-
     fn respond(&self, call: Call, fault: InjectedFault) -> Response {
-        let is_of_oauth = self.memory().authorization.is_there && matches!(call, Call::Exchange | Call::Refresh);
+        let is_of_oauth = self.kind.has_oauth && matches!(call, Call::Exchange | Call::Refresh);
         if is_of_oauth && fault == InjectedFault::Refused {
             return Fault::InvalidGrant("the grant has ended").into_response();
         }

@@ -1,95 +1,130 @@
-//! Rooms and their state.
+//! Rooms with their state and messages, and files.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
-use http::HeaderMap;
+use bytes::Bytes;
+use chrono::TimeDelta;
+use http::{HeaderMap, header};
 use serde_json::{Value, json};
 
+use super::access::device;
 use super::api_error::ApiError;
-use super::{ENCRYPTED, Fake, ROOM, SILENT, USER};
+use super::{CROWD, ENCRYPTED, Event, Fake, File, ROOM, USER, content};
+use crate::fake::params::essence;
 
-/// Prefix of the ids of further rooms.
-const CROWD: &str = "!crowd-";
+/// How long transaction ids are remembered: as long as on the server with the shortest memory.
+const REMEMBERED: TimeDelta = TimeDelta::minutes(30);
 
-/// The state events of a joined room, by type; `None` for any other room.
-fn find_state(room: &str) -> Option<Vec<(&'static str, Value)>> {
-    let number = room.strip_prefix(CROWD).and_then(|it| it.parse::<usize>().ok());
-    let create = ("m.room.create", json!({ "room_version": "11" }));
-    let levels = |users: Value, events_default: i64| {
-        // Synapse's default for a new room.
-        let events = json!({
-            "m.room.name": 50, "m.room.power_levels": 100, "m.room.history_visibility": 100, "m.room.canonical_alias": 50,
-            "m.room.avatar": 50, "m.room.tombstone": 100, "m.room.server_acl": 100, "m.room.encryption": 100,
-        });
-        let content = json!({
-            "users": users, "users_default": 0, "events": events, "events_default": events_default,
-            "state_default": 50, "ban": 50, "kick": 50, "redact": 50, "invite": 0, "historical": 100,
-        });
-        ("m.room.power_levels", content)
-    };
-    let ours = || levels(json!({ "@captain:lighthouse.example": 100 }), 0);
-    let name = |it: &str| ("m.room.name", json!({ "name": it }));
-    match room {
-        ROOM => {
-            let alias = ("m.room.canonical_alias", json!({ "alias": "#harbour:lighthouse.example" }));
-            Some(vec![create, ours(), name("Harbour"), alias])
-        }
-        ENCRYPTED => {
-            let encryption = ("m.room.encryption", json!({ "algorithm": "m.megolm.v1.aes-sha2" }));
-            Some(vec![create, ours(), name("Cellar"), encryption])
-        }
-        SILENT => Some(vec![create, levels(json!({ USER: 0 }), 50), name("Tower")]),
-        _ => number.map(|number| {
-            let name = name(&format!("Crowd {number}"));
-            let encryption = ("m.room.encryption", json!({ "algorithm": "m.megolm.v1.aes-sha2" }));
-            [create, ours(), name].into_iter().chain((number % 2 == 1).then_some(encryption)).collect()
-        }),
-    }
-}
-
-fn joined_rooms(extra_rooms: usize) -> Vec<String> {
-    let extra_rooms = (0..extra_rooms).map(|number| format!("{CROWD}{number}"));
-    [ROOM, ENCRYPTED, SILENT].map(str::to_owned).into_iter().chain(extra_rooms).collect()
-}
+type JsonResult = Result<Json<Value>, ApiError>;
 
 /// `GET /_matrix/client/v3/joined_rooms`
-pub(super) async fn joined(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> Result<Json<Value>, ApiError> {
-    let mut memory = fake.memory();
-    memory.device(&headers, fake.clock.now())?;
-    Ok(Json(json!({ "joined_rooms": joined_rooms(memory.crowd) })))
+pub(super) async fn joined(State(fake): State<Arc<Fake>>, headers: HeaderMap) -> JsonResult {
+    device(&fake, &headers)?;
+    Ok(Json(json!({ "joined_rooms": [ROOM, ENCRYPTED] })))
 }
 
-/// Refuses rooms that the user has not joined.
-pub(super) fn enter(room: &str) -> Result<Vec<(&'static str, Value)>, ApiError> {
-    find_state(room).ok_or_else(|| ApiError::forbidden(&format!("User {USER} not in room {room}")))
+/// The name of a joined room, and whether it is encrypted. Refuses other rooms.
+fn enter(room: &str) -> Result<(String, bool), ApiError> {
+    let number = room.strip_prefix(CROWD).and_then(|it| it.parse::<usize>().ok());
+    match (room, number) {
+        (ROOM, _) => Ok(("Harbour".to_owned(), false)),
+        (ENCRYPTED, _) => Ok(("Cellar".to_owned(), true)),
+        (_, Some(number)) => Ok((format!("Crowd {number}"), number % 2 == 1)),
+        _ => Err(ApiError::forbidden(&format!("User {USER} not in room {room}"))),
+    }
 }
 
 /// `GET /_matrix/client/v3/rooms/{roomId}/state/{eventType}`
 pub(super) async fn state(
     State(fake): State<Arc<Fake>>,
     Path((room, kind)): Path<(String, String)>,
-    Query(query): Query<Vec<(String, String)>>,
+    Query(query): Query<BTreeMap<String, String>>,
     headers: HeaderMap,
-) -> Result<Json<Value>, ApiError> {
-    let mut memory = fake.memory();
-    memory.device(&headers, fake.clock.now())?;
-    memory.asked_of_rooms += 1;
-    let is_event = match &query[..] {
-        [] => false,
-        [(name, value)] if name == "format" && matches!(value.as_str(), "content" | "event") => value == "event",
-        _ => return Err(ApiError::parameter("format is content or event, and there is no other parameter")),
+) -> JsonResult {
+    device(&fake, &headers)?;
+    let (name, is_encrypted) = enter(&room)?;
+    let content = match kind.as_str() {
+        "m.room.create" => json!({ "room_version": "11" }),
+        "m.room.name" => json!({ "name": name }),
+        "m.room.power_levels" => json!({ "users": {}, "users_default": 0, "events": {}, "events_default": 0 }),
+        "m.room.canonical_alias" if room == ROOM => json!({ "alias": "#harbour:lighthouse.example" }),
+        "m.room.encryption" if is_encrypted => json!({ "algorithm": "m.megolm.v1.aes-sha2" }),
+        _ => return Err(ApiError::new(404, "M_NOT_FOUND", "Event not found.")),
     };
-    let found = enter(&room)?.into_iter().find(|(it, _)| *it == kind);
-    let (kind, content) = found.ok_or_else(|| ApiError::new(404, "M_NOT_FOUND", "Event not found."))?;
-    // Since version 1.16.
-    Ok(Json(if is_event { event(&room, kind, &content) } else { content }))
+    let is_event = query.get("format").is_some_and(|it| it == "event");
+    let event = json!({ "type": kind, "sender": "@captain:lighthouse.example", "content": content });
+    Ok(Json(if is_event { event } else { content }))
 }
 
-fn event(room: &str, kind: &str, content: &Value) -> Value {
-    json!({
-        "type": kind, "state_key": "", "room_id": room, "unsigned": { "age": 0 }, "sender": "@captain:lighthouse.example", "content": content,
-        "event_id": format!("${kind}"), "origin_server_ts": 0,
-    })
+/// `PUT /_matrix/client/v3/rooms/{roomId}/send/m.room.message/{txnId}`
+pub(super) async fn send(
+    State(fake): State<Arc<Fake>>,
+    Path((room, transaction)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> JsonResult {
+    let transaction = (device(&fake, &headers)?, transaction);
+    let mut memory = fake.memory();
+    let now = fake.clock.now();
+    let is_same = |it: &&Event| it.transaction.as_ref() == Some(&transaction) && now < it.at + REMEMBERED;
+    if let Some(event) = memory.events.iter().find(is_same) {
+        return Ok(Json(json!({ "event_id": event.id })));
+    }
+    let Ok(Value::Object(fields)) = serde_json::from_slice(&body) else {
+        return Err(ApiError::bad("the body is no JSON object"));
+    };
+    enter(&room)?;
+    content::check(&memory, &fields)?;
+    let event = memory.say(&room, Value::Object(fields), Some(transaction), now);
+    Ok(Json(json!({ "event_id": event })))
+}
+
+/// `GET /_matrix/client/v3/rooms/{roomId}/messages`, newest first. All events are messages of the user.
+pub(super) async fn messages(
+    State(fake): State<Arc<Fake>>,
+    Path(room): Path<String>,
+    Query(query): Query<BTreeMap<String, String>>,
+    headers: HeaderMap,
+) -> JsonResult {
+    let device = device(&fake, &headers)?;
+    enter(&room)?;
+    let number = |name: &str| query.get(name).and_then(|it| it.parse::<usize>().ok());
+    let (Some("b"), Some(limit)) = (query.get("dir").map(String::as_str), number("limit")) else {
+        return Err(ApiError::new(400, "M_MISSING_PARAM", "dir is b here, and there is a limit"));
+    };
+    let from = number("from").unwrap_or_default();
+    let memory = fake.memory();
+    let events: Vec<_> = memory.events.iter().rev().filter(|it| it.room == room).skip(from).take(limit).collect();
+    let chunk = events.iter().map(|it| {
+        let mut event = json!({
+            "type": "m.room.message", "room_id": room, "event_id": it.id, "sender": USER,
+            "origin_server_ts": it.at.timestamp_millis(), "content": it.content, "unsigned": {},
+        });
+        // Only the device that sent a message reads its transaction id.
+        if let Some((_, transaction)) = it.transaction.as_ref().filter(|(sender, _)| *sender == device) {
+            event["unsigned"]["transaction_id"] = transaction.as_str().into();
+        }
+        event
+    });
+    let mut response = json!({ "start": from.to_string(), "chunk": chunk.collect::<Vec<_>>() });
+    // Synapse omits `end` only if it has read no event, so that the last page is empty.
+    if !events.is_empty() {
+        response["end"] = (from + events.len()).to_string().into();
+    }
+    Ok(Json(response))
+}
+
+/// `POST /_matrix/media/v3/upload`. Synapse requires the length in advance.
+pub(super) async fn upload(State(fake): State<Arc<Fake>>, headers: HeaderMap, bytes: Bytes) -> JsonResult {
+    device(&fake, &headers)?;
+    if !headers.contains_key(header::CONTENT_LENGTH) {
+        return Err(ApiError::new(400, "M_UNKNOWN", "Request must specify a Content-Length"));
+    }
+    let mut memory = fake.memory();
+    let uri = format!("mxc://lighthouse.example/file-{}", memory.files.len());
+    memory.files.insert(uri.clone(), File { mime_type: essence(&headers), bytes });
+    Ok(Json(json!({ "content_uri": uri })))
 }

@@ -7,21 +7,9 @@ mod messages;
 mod oauth;
 
 use domain::options::{OptionValue, Options};
-use fakes::matrix::specification::MatrixServer;
-use fakes::matrix::{Matrix, PASSWORD, ROOM, USER};
-use platforms::Account;
+use fakes::matrix::Matrix;
 use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::FakePlatform;
-
-/// Also runs against real homeservers.
-#[tokio::test]
-async fn the_fake_answers_as_the_specification_says() {
-    let harness = AdapterHarness::<Matrix>::new().await;
-    let base_url = harness.fake.base_url();
-    let asked = MatrixServer { base_url: &base_url, user: USER, password: PASSWORD, room: ROOM };
-
-    assert_eq!(asked.differences().await, Vec::<String>::new());
-}
+use platforms::{Account, AuthorizeStep, ConnectError, FieldValues};
 
 async fn harness() -> (AdapterHarness<Matrix>, Account) {
     let harness = AdapterHarness::new().await;
@@ -33,4 +21,25 @@ async fn harness() -> (AdapterHarness<Matrix>, Account) {
 fn to(room: &str, further: &[(&str, OptionValue)]) -> Options {
     let room = ("room".to_owned(), OptionValue::Text(room.to_owned()));
     further.iter().map(|(name, it)| ((*name).to_owned(), it.clone())).chain([room]).collect()
+}
+
+fn typed(user: &str, password: &str, homeserver: &str) -> FieldValues {
+    [("user", user), ("password", password), ("homeserver", homeserver)]
+        .map(|(name, it)| (name.to_owned(), it.into()))
+        .into()
+}
+
+async fn connect_with<const OAUTH: bool>(harness: &AdapterHarness<Matrix<OAUTH>>, values: &FieldValues) -> Account {
+    let (step, _) = harness.authorize(values).await.unwrap();
+    let AuthorizeStep::Accounts(mut accounts) = step else { panic!("{step:?}") };
+    accounts.remove(0)
+}
+
+async fn connect_error<const OAUTH: bool>(
+    harness: &AdapterHarness<Matrix<OAUTH>>,
+    values: &FieldValues,
+) -> (&'static str, String) {
+    let refusal = harness.authorize(values).await.map(|it| it.0).unwrap_err();
+    let ConnectError::Field { name, message } = refusal else { panic!("{refusal:?}") };
+    (name, message)
 }
