@@ -1,7 +1,10 @@
-//! WordPress: one site, and one signed-in user with an account there.
+//! WordPress: one site, and one signed-in author with an account there.
 //!
-//! Source: WordPress 6.5, with the results compared to a real site. The fake is stricter where that
-//! finds errors: it refuses unknown fields, missing terms, and content that is not in blocks.
+//! A thin double. The full test run uses a real WordPress 6.5, which proves what this one leaves
+//! out: roles, capabilities and statuses, slugs, sizes of pictures, limits, the fields of responses
+//! that no adapter reads. The page for application passwords is here for users of the fakes, and
+//! faults exist only here. Unlike a real site, the fake refuses unknown fields, missing terms, and
+//! content that is not in blocks.
 
 mod api_error;
 mod authorize;
@@ -18,13 +21,10 @@ mod terms;
 use std::sync::{Arc, MutexGuard};
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
 use domain::clock::Clock;
-use platforms::conformance::fake_platform::Detour;
 
 pub use self::fake_platform::classify;
-pub use self::site::SiteQuirk;
-use self::site::{Memory, Role};
+use self::site::Memory;
 use crate::fake::injected_faults::InjectedFaults;
 use crate::fake::oauth::Rules;
 use crate::fake::request_log::RequestLog;
@@ -51,7 +51,7 @@ type Fake = server::FakeServer<Memory, SiteKind>;
 impl<const PLAIN: bool> Wordpress<PLAIN> {
     /// Starts a site on a free port, with the time of `clock`.
     pub async fn start(clock: Clock) -> Self {
-        let routes = Router::new().fallback(routes::respond).layer(DefaultBodyLimit::disable());
+        let routes = Router::new().fallback(routes::respond);
         let (kind, memory) = (SiteKind { is_plain: PLAIN }, Memory::new(TYPED));
         let fake = Fake::serve_with(kind, "wordpress", clock, Rules::STANDARD, memory, routes, |server| server).await;
         Self { fake }
@@ -66,43 +66,21 @@ impl<const PLAIN: bool> Wordpress<PLAIN> {
         &self.fake.request_log
     }
 
-    /// The injected faults of the intermediary.
-    pub fn intermediary(&self) -> MutexGuard<'_, InjectedFaults> {
+    /// Faults and responses that a test orders.
+    pub fn faults(&self) -> MutexGuard<'_, InjectedFaults> {
         self.fake.injected_faults()
     }
 
-    /// Refers to the page for application passwords of the site at this address.
-    pub fn set_approval_page(&self, home: &str) {
-        self.fake.memory().leads_to = Some((Detour::Named, authorization_page_url(home)));
+    /// From now on, the site names its API nowhere, and prints around JSON: `wp-config.php` begins
+    /// with a byte-order mark, PHP shows notices, and a caching plugin adds a comment to every
+    /// response.
+    pub fn make_noisy(&self) {
+        self.fake.memory().is_noisy = true;
     }
 
-    /// PHP crashes in the next upload, while it creates the image sizes.
-    pub fn dies_making_sizes(&self) {
-        self.fake.memory().dies_making_sizes = true;
-    }
-
-    /// Number of images in the library that have all sizes.
-    pub fn sized(&self) -> usize {
-        self.fake.memory().media.iter().filter(|it| it.has_sizes).count()
-    }
-
-    /// Sets the user's role: `editor`, `author`, `contributor` or `subscriber`.
-    pub fn set_role(&self, role: &str) {
-        self.fake.memory().role = Role::named(role);
-    }
-
-    /// Enables a quirk.
-    pub fn is_odd(&self, oddity: SiteQuirk) {
-        self.fake.memory().oddities.push(oddity);
-    }
-
-    /// Sets the maximum size of a file.
-    pub fn set_max_file_bytes(&self, bytes: usize) {
-        self.fake.memory().max_file = bytes;
-    }
-
-    pub fn add_category(&self, name: &str) {
-        self.fake.memory().add_term("categories", name);
+    /// Returns the id of the category.
+    pub fn add_category(&self, name: &str) -> u64 {
+        self.fake.memory().add_term("categories", name)
     }
 
     /// Another user deletes all drafts permanently.
@@ -117,11 +95,10 @@ impl<const PLAIN: bool> Wordpress<PLAIN> {
         Some([it.title.clone(), it.content.clone(), it.excerpt.clone(), it.status.clone(), it.slug.clone()])
     }
 
-    /// The names of the latest post's categories or tags.
-    pub fn latest_terms(&self, taxonomy: &str) -> Vec<String> {
+    /// The names of the latest post's categories and tags.
+    pub fn latest_terms(&self) -> Vec<String> {
         let memory = self.fake.memory();
-        let term_ids = |it: &site::Post| if taxonomy == "tags" { it.tags.clone() } else { it.categories.clone() };
-        let ids = memory.posts.last().map(term_ids).unwrap_or_default();
+        let ids = memory.posts.last().map(|it| it.terms.concat()).unwrap_or_default();
         let named = ids.iter().filter_map(|id| memory.terms.iter().find(|it| it.id == *id));
         named.map(|it| it.name.clone()).collect()
     }
@@ -132,10 +109,12 @@ impl<const PLAIN: bool> Wordpress<PLAIN> {
         (memory.posts.len(), memory.media.len())
     }
 
-    /// Number of public attachment pages.
+    /// Number of public attachment pages: of files without a post, or with a public one
+    /// (`check_read_permission`).
     pub fn count_public_file_pages(&self) -> usize {
         let memory = self.fake.memory();
-        memory.media.iter().filter(|it| memory.is_seen(it.parent)).count()
+        let is_public = |id: u64| memory.posts.iter().any(|it| it.id == id && it.status == "publish");
+        memory.media.iter().filter(|it| it.parent.is_none_or(is_public)).count()
     }
 
     /// The alternative text of each file in the library.
@@ -161,7 +140,7 @@ impl Fake {
 
     /// The page for application passwords.
     fn authorization_page(&self) -> String {
-        authorization_page_url(&self.home())
+        format!("{}/wp-admin/authorize-application.php", self.home())
     }
 
     /// The URL of the API.
@@ -169,8 +148,4 @@ impl Fake {
         let home = self.home();
         if self.kind.is_plain { format!("{home}/index.php?rest_route=/") } else { format!("{home}/wp-json/") }
     }
-}
-
-fn authorization_page_url(home: &str) -> String {
-    format!("{home}/wp-admin/authorize-application.php")
 }

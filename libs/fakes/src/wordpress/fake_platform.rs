@@ -164,7 +164,7 @@ impl FaultInjection for Fake {
 fn refused_content(call: Call) -> ApiError {
     match call {
         Call::Exchange | Call::Refresh | Call::Revoke | Call::Account => ApiError::not_logged_in(),
-        Call::Upload => ApiError::upload_error("Sorry, you are not allowed to upload this file type."),
+        Call::Upload => ApiError::refused_file(),
         Call::Publish | Call::Process => {
             ApiError::new(403, "rest_cannot_publish", "Sorry, you are not allowed to publish posts in this post type.")
         }

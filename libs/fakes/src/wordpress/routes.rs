@@ -5,33 +5,43 @@ use std::sync::Arc;
 use axum::Json;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
-use axum::response::{Html, IntoResponse, Redirect, Response};
+use axum::response::{Html, IntoResponse, Response};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, LINK};
 use http::{Method, StatusCode};
 use platforms::conformance::fake_platform::Detour;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::api_error::{ApiError, page};
-use super::request::{Member, RestRequest};
-use super::site::Password;
-use super::{Fake, SiteQuirk, USER, authorize, library, posts, terms};
+use super::request::RestRequest;
+use super::{Fake, USER, authorize, library, posts, terms};
+
+/// The capabilities of an author in WordPress 6.5.
+const CAPABILITIES: [&str; 11] = [
+    "upload_files",
+    "edit_posts",
+    "edit_published_posts",
+    "publish_posts",
+    "read",
+    "level_2",
+    "level_1",
+    "level_0",
+    "delete_posts",
+    "delete_published_posts",
+    "author",
+];
 
 pub(super) async fn respond(State(fake): State<Arc<Fake>>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
-    if head.uri.path() == "/moved/" {
-        return Redirect::permanent(&format!("{}/", fake.home())).into_response();
-    }
     if head.uri.path() == format!("{}/wp-admin/authorize-application.php", fake.base()) {
         return authorize::respond(&fake, &head, &body);
     }
     let Some(asked) = RestRequest::read(&fake, &head, body) else { return front_page(&fake, head.uri.path()) };
-    let by = asked.member(&fake);
-    let answer = match call(&fake, &asked, by.as_ref()).await {
-        Ok((status, body)) => (status, Json(asked.shortened(body))).into_response(),
+    let answer = match call(&fake, &asked).await {
+        Ok((status, body)) => (status, Json(body)).into_response(),
         Err(refusal) => refusal.into_response(),
     };
-    if fake.memory().is(SiteQuirk::PrintsAroundJson) { print_around(answer).await } else { answer }
+    if fake.memory().is_noisy { print_around(answer).await } else { answer }
 }
 
 /// Adds output to a response as real sites do: of PHP before the JSON, and of plugins after it.
@@ -48,131 +58,80 @@ async fn print_around(answer: Response) -> Response {
     Response::from_parts(head, Body::from(body))
 }
 
-async fn call(fake: &Fake, asked: &RestRequest, by: Option<&Member>) -> Result<(StatusCode, Value), ApiError> {
-    const OK: StatusCode = StatusCode::OK;
-    const CREATED: StatusCode = StatusCode::CREATED;
+async fn call(fake: &Fake, asked: &RestRequest) -> Result<(StatusCode, Value), ApiError> {
     let route: Vec<&str> = asked.route.split('/').collect();
+    if route == [""] {
+        return Ok((StatusCode::OK, index(fake)));
+    }
+    let password = asked.password(fake)?;
     let number = |raw: &str| raw.parse::<u64>().map_err(|_| ApiError::no_route());
-    Ok(match (&asked.method, route.as_slice()) {
-        (&Method::GET, [""]) => (OK, index(fake)),
-        (&Method::GET, ["wp", "v2", "users", "me"]) => (OK, me(fake, asked, by)?),
-        (&Method::GET, ["wp", "v2", "users", "me", "application-passwords", "introspect"]) => {
-            let by = by.ok_or_else(ApiError::not_logged_in)?;
-            // Before version 5.7, the path means a password whose id is `introspect`.
-            if fake.memory().is(SiteQuirk::LacksIntrospection) {
-                return Err(ApiError::no_password());
-            }
-            (OK, json!({ "uuid": by.uuid }))
+    let body = match (asked.method.as_str(), &route[2.min(route.len())..]) {
+        ("GET", ["users", "me"]) => me(),
+        ("GET", ["users", "me", "application-passwords", "introspect"]) => json!({ "uuid": password }),
+        ("GET", ["users", "me", "application-passwords"]) => passwords(fake),
+        ("DELETE", ["users", "me", "application-passwords", uuid]) => {
+            fake.memory().passwords.retain(|it| it.uuid != *uuid);
+            json!({ "deleted": true })
         }
-        (&Method::GET, ["wp", "v2", "users", "me", "application-passwords"]) => {
-            by.ok_or_else(ApiError::not_logged_in)?;
-            (OK, passwords(fake))
-        }
-        (&Method::DELETE, ["wp", "v2", "users", "me", "application-passwords", uuid]) => {
-            by.ok_or_else(ApiError::not_logged_in)?;
-            (OK, revoke_password(fake, uuid)?)
-        }
-        (&Method::GET, ["wp", "v2", "posts"]) => (OK, posts::list(fake, asked, by)?),
-        (&Method::POST, ["wp", "v2", "posts"]) => (CREATED, posts::create(fake, asked, by)?),
-        (&Method::GET, ["wp", "v2", "posts", id]) => (OK, posts::show(fake, number(id)?, by)?),
-        (&Method::POST, ["wp", "v2", "posts", id]) => (OK, posts::update(fake, asked, number(id)?, by)?),
-        (&Method::DELETE, ["wp", "v2", "posts", id]) => (OK, posts::delete(fake, asked, number(id)?, by)?),
-        (&Method::GET, ["wp", "v2", "media"]) => (OK, library::list(fake, asked, by)?),
-        (&Method::POST, ["wp", "v2", "media"]) => (CREATED, library::upload(fake, asked, by).await?),
-        (&Method::POST, ["wp", "v2", "media", id, "post-process"]) => {
-            (OK, library::post_process(fake, asked, number(id)?, by)?)
-        }
-        (&Method::DELETE, ["wp", "v2", "media", id]) => (OK, library::delete(fake, asked, number(id)?, by)?),
-        (&Method::GET, ["wp", "v2", taxonomy @ ("categories" | "tags")]) => (OK, terms::list(fake, asked, taxonomy)),
-        (&Method::POST, ["wp", "v2", taxonomy @ ("categories" | "tags")]) => {
-            (CREATED, terms::create(fake, asked, taxonomy, by)?)
-        }
+        ("GET", ["posts"]) => posts::list(fake, asked),
+        ("POST", ["posts"]) => posts::create(fake, asked)?,
+        ("GET", ["posts", id]) => posts::show(fake, number(id)?)?,
+        ("POST", ["posts", id]) => posts::update(fake, asked, number(id)?)?,
+        ("DELETE", ["posts", id]) => posts::delete(fake, asked, number(id)?)?,
+        ("GET", ["media"]) => library::list(fake, asked),
+        ("POST", ["media"]) => library::upload(fake, asked).await?,
+        ("POST", ["media", id, "post-process"]) => library::post_process(fake, asked, number(id)?)?,
+        ("DELETE", ["media", id]) => library::delete(fake, asked, number(id)?)?,
+        ("GET", [taxonomy @ ("categories" | "tags")]) => terms::list(fake, asked, taxonomy),
+        ("POST", [taxonomy @ ("categories" | "tags")]) => terms::create(fake, asked, taxonomy)?,
         _ => return Err(ApiError::no_route()),
-    })
+    };
+    // A call to a collection creates.
+    let creates = asked.method == Method::POST && route.len() == 3;
+    Ok((if creates { StatusCode::CREATED } else { StatusCode::OK }, body))
 }
 
 /// `get_index`
 fn index(fake: &Fake) -> Value {
-    let home = fake.home();
-    let has_passwords = !fake.memory().is(SiteQuirk::HasNoPasswords);
-    let page = match fake.memory().leads_to.clone() {
-        Some((Detour::Named, page)) => page,
+    let page = match &fake.memory().leads_to {
+        Some((Detour::Named, page)) => page.clone(),
         _ => fake.authorization_page(),
     };
-    let passwords = json!({ "application-passwords": { "endpoints": { "authorization": page } } });
     json!({
         "name": "Harbour &amp; Lighthouse",
-        "description": "",
-        "url": home,
-        "home": home,
+        "home": fake.home(),
         "namespaces": ["oembed/1.0", "wp/v2"],
-        "authentication": if has_passwords { passwords } else { json!([]) },
+        "authentication": { "application-passwords": { "endpoints": { "authorization": page } } },
         "site_icon_url": "",
     })
 }
 
-/// The capabilities are only in responses with `context=edit`.
-fn me(fake: &Fake, asked: &RestRequest, by: Option<&Member>) -> Result<Value, ApiError> {
-    let Member { role, .. } = by.ok_or_else(ApiError::not_logged_in)?;
+fn me() -> Value {
     let avatar = "https://secure.gravatar.com/avatar/0bc83cb571cd1c50ba6f3e8a78ef1346?s=96&d=mm&r=g";
-    let mut me = json!({
-        "id": 2,
-        "name": "The Keeper",
-        "slug": USER,
-        "link": format!("{}/author/{USER}/", fake.home()),
-        "avatar_urls": { "24": avatar, "48": avatar, "96": avatar },
-    });
-    if asked.parameter("context") == Some("edit") {
-        let capabilities = role.capabilities.iter().map(|it| ((*it).to_owned(), Value::Bool(true)));
-        me["username"] = USER.into();
-        me["roles"] = json!([role.name]);
-        me["capabilities"] = Value::Object(capabilities.collect());
-    }
-    Ok(me)
-}
-
-/// `last_used` is written at most once a day, so it does not show which password was used last.
-fn passwords(fake: &Fake) -> Value {
-    fake.memory().passwords.iter().map(password_json).collect()
-}
-
-fn password_json(it: &Password) -> Value {
-    let last_used = it.is_used.then_some("2026-11-21T00:00:00");
+    let capabilities: Map<_, _> = CAPABILITIES.iter().map(|it| ((*it).to_owned(), Value::Bool(true))).collect();
     json!({
-        "uuid": it.uuid, "app_id": it.app_id, "name": it.name, "created": "2026-11-21T00:00:00",
-        "last_used": last_used, "last_ip": last_used.map(|_| "127.0.0.1"),
+        "id": 2, "username": USER, "roles": ["author"], "capabilities": capabilities,
+        "avatar_urls": { "24": avatar, "48": avatar, "96": avatar },
     })
 }
 
-fn revoke_password(fake: &Fake, uuid: &str) -> Result<Value, ApiError> {
-    let mut memory = fake.memory();
-    let at = memory.passwords.iter().position(|it| it.uuid == uuid).ok_or_else(ApiError::no_password)?;
-    let previous = memory.passwords.remove(at);
-    Ok(json!({ "deleted": true, "previous": password_json(&previous) }))
+fn passwords(fake: &Fake) -> Value {
+    let memory = fake.memory();
+    memory.passwords.iter().map(|it| json!({ "uuid": it.uuid, "app_id": it.app_id, "name": it.name })).collect()
 }
 
 /// Any other page of the site. Each links the API in a header or in its HTML head.
 fn front_page(fake: &Fake, path: &str) -> Response {
-    let is_here = path.starts_with(fake.base());
-    let names_it = is_here && !fake.memory().is(SiteQuirk::HidesItsApi);
-    let root = fake.root();
-    let link = if names_it && fake.kind.is_plain {
-        format!("<link rel='https://api.w.org/' href='{}' />", root.replace('&', "&#038;"))
-    } else {
-        String::new()
-    };
-    if !is_here {
+    if !path.starts_with(fake.base()) {
         return page(StatusCode::NOT_FOUND, "There is another site here.");
     }
+    let (names_it, root) = (!fake.memory().is_noisy, fake.root());
+    let link = format!("<link rel='https://api.w.org/' href='{}' />", root.replace('&', "&#038;"));
+    let link = if names_it && fake.kind.is_plain { link.as_str() } else { "" };
     let html = format!(
         "<!DOCTYPE html>\n<html><head><title>Harbour</title>\n<script>var link = '<link rel=\"https://api.w.org/\" \
          href=\"/script\">';</script>{link}</head><body>Welcome!</body></html>\n"
     );
-    let mut response = Html(html).into_response();
-    if names_it && !fake.kind.is_plain {
-        let value = format!("<{root}>; rel=\"https://api.w.org/\"");
-        let value = value.try_into().expect("an address is a header");
-        response.headers_mut().insert(LINK, value);
-    }
-    response
+    let header = (names_it && !fake.kind.is_plain).then(|| [(LINK, format!("<{root}>; rel=\"https://api.w.org/\""))]);
+    (header, Html(html)).into_response()
 }

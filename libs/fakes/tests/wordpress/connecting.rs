@@ -1,13 +1,15 @@
 //! Site discovery and sign-in.
 
-use fakes::wordpress::{SiteQuirk, TYPED, USER, Wordpress};
+use fakes::wordpress::{TYPED, USER, Wordpress};
+use http::Method;
 use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::{Decision, FakePlatform};
+use platforms::conformance::fake_platform::{Decision, Detour, FakePlatform};
 use platforms::{AuthorizeStep, ConnectError, FieldValues};
+use serde_json::json;
 
-use super::harness;
+use super::{harness, refuse};
 
-fn typed(values: [(&str, &str); 3]) -> FieldValues {
+fn typed<const N: usize>(values: [(&str, &str); N]) -> FieldValues {
     values.into_iter().map(|(name, it)| (name.to_owned(), it.to_owned().into())).collect()
 }
 
@@ -26,54 +28,30 @@ async fn an_account_is_known_by_its_site() {
 #[tokio::test]
 async fn a_site_is_found_from_any_of_its_pages_and_where_it_has_moved() {
     let harness = AdapterHarness::<Wordpress<true>>::new().await;
-    let origin = harness.fake.home().replace("/blog", "");
+    let (home, origin) = (harness.fake.home(), harness.fake.base_url());
+    harness.fake.faults().answer(Method::GET, "/moved/", 308, format!("{home}/").into(), 1);
     for page in ["/blog", "/blog/wp-admin/profile.php", "/blog/wp-login.php?x=1", "/moved/"] {
-        let values = FieldValues::from([("site".to_owned(), format!("{origin}{page}").into())]);
-        let (step, _) = harness.authorize(&values).await.unwrap();
+        let (step, _) = harness.authorize(&typed([("site", &format!("{origin}{page}"))])).await.unwrap();
         let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
-        assert!(url.starts_with(&format!("{origin}/blog/wp-admin/authorize-application.php?app_name=")), "{url}");
+        assert!(url.starts_with(&format!("{home}/wp-admin/authorize-application.php?app_name=")), "{url}");
     }
-}
-
-#[tokio::test]
-async fn a_site_that_names_its_api_nowhere_is_found_all_the_same() {
-    let harness = AdapterHarness::<Wordpress<true>>::new().await;
-    harness.fake.is_odd(SiteQuirk::HidesItsApi);
-
-    harness.connect().await;
-}
-
-#[tokio::test]
-async fn site_without_wordpress_gets_an_error() {
-    let harness = AdapterHarness::<Wordpress<true>>::new().await;
-    let elsewhere = harness.fake.home().replace("/blog", "/elsewhere");
-    let refusal = harness.authorize(&FieldValues::from([("site".to_owned(), elsewhere.into())])).await.unwrap_err();
-
+    let refusal = harness.authorize(&typed([("site", &format!("{origin}/elsewhere"))])).await.unwrap_err();
     let ConnectError::Field { name: "site", message } = refusal else { panic!("{refusal:?}") };
     assert!(message.contains("has no WordPress REST API"), "{message}");
 }
 
 #[tokio::test]
-async fn application_passwords_have_unique_names_and_are_revoked() {
-    let (harness, first) = harness().await;
-    let second = harness.connect().await;
-    let names = harness.fake.passwords();
-    assert_eq!(names.len(), 3, "{names:?}");
-    assert!(names[1].starts_with("Social Publishing 2026-11-21 ") && names[1] != names[2], "{names:?}");
-
-    for account in [first, second] {
-        harness.connector().revoke(&account.credentials, harness.clock.now()).await.unwrap();
-    }
-    assert_eq!(harness.fake.passwords(), ["by hand"]);
-}
-
-#[tokio::test]
 async fn a_role_that_may_not_publish_is_refused_and_keeps_no_password() {
-    for (role, missing) in [("contributor", "may not publish posts"), ("subscriber", "may not write posts")] {
+    for (role, capabilities, missing) in [
+        ("contributor", json!({ "edit_posts": true }), "may not publish posts"),
+        ("subscriber", json!([]), "may not write posts"),
+    ] {
         let harness = AdapterHarness::<Wordpress>::new().await;
-        harness.fake.set_role(role);
+        let me = json!({ "id": 2, "username": USER, "roles": [role], "capabilities": capabilities });
+        let callback = harness.callback_after(Decision::Allow).await;
+        harness.fake.faults().answer(Method::GET, "/users/me", 200, me, 1);
 
-        let refusal = harness.complete(&harness.callback_after(Decision::Allow).await).await.unwrap_err();
+        let refusal = harness.complete(&callback).await.unwrap_err();
 
         let ConnectError::Refused(words) = refusal else { panic!("{refusal:?}") };
         assert!(words.contains(&format!("{USER} ({role}) {missing}")), "{words}");
@@ -84,9 +62,10 @@ async fn a_role_that_may_not_publish_is_refused_and_keeps_no_password() {
 #[tokio::test]
 async fn a_host_that_strips_the_header_is_named() {
     let harness = AdapterHarness::<Wordpress>::new().await;
-    harness.fake.is_odd(SiteQuirk::StripsAuthorization);
+    let callback = harness.callback_after(Decision::Allow).await;
+    refuse(&harness, (Method::GET, "/users/me"), (401, "rest_not_logged_in"), 2);
 
-    let by_page = harness.complete(&harness.callback_after(Decision::Allow).await).await.unwrap_err();
+    let by_page = harness.complete(&callback).await.unwrap_err();
     let by_typing = harness.authorize(&harness.fake.direct_form_values().unwrap()).await.unwrap_err();
 
     for refusal in [by_page, by_typing] {
@@ -97,8 +76,12 @@ async fn a_host_that_strips_the_header_is_named() {
 #[tokio::test]
 async fn a_site_without_the_page_is_connected_by_a_password_that_the_person_makes() {
     let harness = AdapterHarness::<Wordpress>::new().await;
-    harness.fake.is_odd(SiteQuirk::HasNoPasswords);
+    let index =
+        json!({ "name": "Harbour", "home": harness.fake.home(), "namespaces": ["wp/v2"], "authentication": [] });
+    harness.fake.faults().answer(Method::GET, "/wp-json/", 200, index, 1);
+
     let refusal = harness.authorize(&harness.fake.form_values()).await.unwrap_err();
+
     let ConnectError::Field { name: "application_password", message } = refusal else { panic!("{refusal:?}") };
     assert!(message.contains("type it here with your username"), "{message}");
 }
@@ -114,4 +97,31 @@ async fn a_user_name_and_a_password_belong_together() {
         let refusal = harness.authorize(&values).await.unwrap_err();
         assert!(matches!(refusal, ConnectError::Field { name, .. } if name == field), "{refusal:?}");
     }
+}
+
+/// A site that names the approval page of another site would receive the password for that site.
+#[tokio::test]
+async fn a_site_cannot_name_the_approval_page_of_another() {
+    let (harness, other) = AdapterHarness::<Wordpress>::with_second_fake().await;
+    harness.fake.redirect_users_to(&other, Detour::Named);
+
+    let refusal = harness.authorize(&harness.fake.form_values()).await.map(|it| it.0).unwrap_err();
+
+    let ConnectError::Field { name: "application_password", message } = refusal else { panic!("{refusal:?}") };
+    assert!(message.contains(&other.home().replace("http://", "")), "{message}");
+}
+
+/// It could be the password of another site, which redirected its visitor here.
+#[tokio::test]
+async fn a_password_of_an_unnamed_site_is_sent_nowhere() {
+    let harness = AdapterHarness::<Wordpress>::new().await;
+    let mut callback = harness.callback_after(Decision::Allow).await;
+    callback.query.remove("site_url");
+    let arrived = harness.fake.request_log().all().len();
+
+    let refusal = harness.complete(&callback).await.unwrap_err();
+
+    let ConnectError::Refused(words) = refusal else { panic!("{refusal:?}") };
+    assert!(words.contains("delete it"), "{words}");
+    assert_eq!(harness.fake.request_log().all().len(), arrived, "something was sent");
 }

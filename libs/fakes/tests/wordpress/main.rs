@@ -3,18 +3,17 @@
 
 mod connecting;
 mod files;
-mod intermediary;
-mod log;
-mod mix_up;
 mod noise;
-mod oldest_version;
+mod passwords;
 mod posts;
 mod troubles;
 
 use domain::options::{OptionValue, Options};
 use fakes::wordpress::Wordpress;
+use http::Method;
 use platforms::Account;
 use platforms::conformance::adapter_harness::AdapterHarness;
+use serde_json::json;
 
 async fn harness() -> (AdapterHarness<Wordpress>, Account) {
     let harness = AdapterHarness::new().await;
@@ -28,4 +27,16 @@ fn options<const N: usize>(given: [(&str, OptionValue); N]) -> Options {
 
 fn list(values: &[&str]) -> OptionValue {
     OptionValue::List(values.iter().map(|it| (*it).to_owned()).collect())
+}
+
+/// The site refuses the next `count` calls of this method whose path contains `path`.
+fn refuse(
+    harness: &AdapterHarness<Wordpress>,
+    (method, path): (Method, &str),
+    (status, code): (u16, &str),
+    count: usize,
+) {
+    let message = "Sorry, you are not allowed to do that.";
+    let body = json!({ "code": code, "message": message, "data": { "status": status } });
+    harness.fake.faults().answer(method, path, status, body, count);
 }

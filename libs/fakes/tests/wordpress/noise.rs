@@ -2,19 +2,19 @@
 
 use domain::delivery::AttemptError;
 use domain::media::MimeType;
-use fakes::wordpress::{SiteQuirk, Wordpress};
+use fakes::wordpress::Wordpress;
 use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::fake_platform::FakePlatform;
 use platforms::conformance::samples::sample;
 
 use super::{list, options};
 
-/// Byte-order marks, PHP notices and comments of cache plugins surround every response.
+/// Byte-order marks, PHP notices and comments of cache plugins surround every response. The site
+/// is found although no page names its API.
 #[tokio::test]
 async fn output_of_php_and_plugins_around_json_is_ignored() {
     let harness = AdapterHarness::<Wordpress<true>>::new().await;
-    harness.fake.is_odd(SiteQuirk::PrintsAroundJson);
-    harness.fake.is_odd(SiteQuirk::HidesItsApi);
+    harness.fake.make_noisy();
 
     let account = harness.connect().await;
     let mut post = harness.post(&account, "through the noise", vec![sample(MimeType::Png, 1)]);
