@@ -159,10 +159,7 @@ fn parse_csv(bytes: &[u8]) -> Result<Vec<Numbered>, CliError> {
     let wrong = |error: csv::Error| CliError::Usage(format!("the first line must name the columns: {error}"));
     let names: Vec<String> = reader.headers().map_err(wrong)?.iter().map(|it| it.trim().to_lowercase()).collect();
     if !names.iter().any(|it| it == "content") {
-        return Err(CliError::Usage(format!(
-            "the first line must name the columns, including content, separated by commas; it is {:?}",
-            beginning(&names.join(","), 60)
-        )));
+        return Err(without_content(bytes));
     }
     if let Some(duplicate) = names.iter().enumerate().find(|(at, it)| !it.is_empty() && names[..*at].contains(it)) {
         return Err(CliError::Usage(format!("the first line names {} twice", plain(duplicate.1))));
@@ -188,7 +185,49 @@ fn parse_csv(bytes: &[u8]) -> Result<Vec<Numbered>, CliError> {
         }
         Ok((number, fields))
     });
-    Ok(read.collect())
+    let mut read: Vec<_> = read.collect();
+    if let Some(number) = unclosed_quote(bytes) {
+        let why = "has a quote that is not closed, so the rest of the file belongs to its text";
+        // The last record is this line with everything after it.
+        read.pop();
+        read.push(Err(Broken::new(number, "", why)));
+    }
+    Ok(read)
+}
+
+/// The error of a file whose first line does not name the column `content`. Quotes what the line has
+/// instead.
+fn without_content(bytes: &[u8]) -> CliError {
+    let first = bytes.split(|it| *it == b'\n').next().unwrap_or_default();
+    let first = String::from_utf8_lossy(first);
+    let separator = [(';', "semicolons"), ('\t', "tabs")].into_iter().find(|it| first.contains(it.0));
+    let quoted = beginning(first.trim(), 60);
+    CliError::Usage(match separator {
+        Some((_, name)) if !first.contains(',') => {
+            format!("the first line is {quoted:?}: its columns are separated by {name}; separate them by commas")
+        }
+        _ => format!("the first line must name the columns, including content, separated by commas; it is {quoted:?}"),
+    })
+}
+
+/// The number of the line with a quote that no other quote closes. A quote inside a field without
+/// quotes is text.
+fn unclosed_quote(bytes: &[u8]) -> Option<u64> {
+    let (mut number, mut start, mut before) = (1, 1, b',');
+    let (mut is_quoted, mut is_open) = (false, false);
+    for byte in bytes {
+        match byte {
+            b'"' if is_open => is_open = false,
+            // The second of two quotes, which stand for one.
+            b'"' if is_quoted && before == b'"' => is_open = true,
+            b'"' if matches!(before, b',' | b'\n' | b'\r') => (start, is_quoted, is_open) = (number, true, true),
+            b',' | b'\n' | b'\r' if !is_open => is_quoted = false,
+            _ => {}
+        }
+        number += u64::from(*byte == b'\n');
+        before = *byte;
+    }
+    is_open.then_some(start)
 }
 
 /// The non-empty fields. An unknown field is an error, because it may be a misspelled time.
@@ -254,6 +293,30 @@ mod tests {
         let errors: Vec<_> =
             read.iter().filter_map(|it| it.as_ref().err()).map(|it| (it.number, it.field.as_str())).collect();
         assert_eq!(errors, [(2, "contents"), (3, ""), (4, "")]);
+    }
+
+    #[test]
+    fn unclosed_quote_is_reported_with_its_line() {
+        let read = csv("content,to\n\"5\"\" disk\",a\n5\" disk,a\n\"two,a\nthree,a\n");
+        assert_eq!(read.iter().filter(|it| it.is_ok()).count(), 2);
+        let broken = read[2].as_ref().unwrap_err();
+        assert_eq!((broken.number, read.len()), (4, 3));
+        assert!(broken.why.starts_with("has a quote that is not closed"), "{}", broken.why);
+
+        // The number of fields is right, and the text would be the rest of the file.
+        assert!(csv("to,content\na,\"one\nb,two\n")[0].is_err());
+        // A quote in a text without quotes is a character, also in the last line.
+        assert!(csv("content\n5\" disk\n").iter().chain(&csv("content\n\"\"\"one\"\"\"")).all(Result::is_ok));
+    }
+
+    #[test]
+    fn other_separator_is_named() {
+        let error = |text: &str| lines(Format::Csv, text.as_bytes(), "a", false).unwrap_err().to_string();
+        let semicolons = error("\u{feff}Content;To\r\none;all\n");
+        assert!(semicolons.starts_with(r#"the first line is "Content;To": its columns are separated by semicolons"#));
+        let tabs = error("content\tto\n");
+        assert!(tabs.contains("separated by tabs"), "{tabs}");
+        assert!(error("text,to\n").ends_with(r#"it is "text,to""#));
     }
 
     #[test]
