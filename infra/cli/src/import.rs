@@ -64,8 +64,7 @@ struct Sums {
     before: usize,
     existing: usize,
     public: usize,
-    broken: usize,
-    refused: usize,
+    failed: usize,
     unknown: usize,
 }
 
@@ -271,7 +270,7 @@ impl Importer<'_> {
                 Ok(())
             }
             Err(Error::Refused(refusal)) if refusal.status != 429 => {
-                self.sums.refused += 1;
+                self.sums.failed += 1;
                 self.print_error(line.number, "", &refusal.to_string());
                 Ok(())
             }
@@ -280,14 +279,14 @@ impl Importer<'_> {
     }
 
     fn broken(&mut self, broken: &Broken, line: Option<&Line>) -> Result<(), CliError> {
-        self.sums.broken += 1;
+        self.sums.failed += 1;
         self.print_error(broken.number, &broken.field, &broken.why);
         let Some(line) = line.filter(|_| !self.arguments.dry_run) else { return Ok(()) };
         self.report_line(line, LineOutcome::Refused { field: broken.field.clone(), message: broken.why.clone() })
     }
 
     fn refused(&mut self, line: &Line, field: &str, message: &str) -> Result<(), CliError> {
-        self.sums.refused += 1;
+        self.sums.failed += 1;
         self.print_error(line.number, field, message);
         self.report_line(line, LineOutcome::Refused { field: field.to_owned(), message: message.to_owned() })
     }
@@ -327,13 +326,10 @@ impl Importer<'_> {
     }
 
     fn summary(&self) -> String {
-        let Sums { posted, before, broken, refused, unknown, .. } = &self.sums;
+        let Sums { posted, before, failed, unknown, .. } = &self.sums;
         let posted_now = if self.arguments.dry_run { "valid" } else { "created" };
         let file = self.arguments.file.display();
-        format!(
-            "{file}: {posted} {posted_now}, {before} skipped (already created), {} failed, {unknown} unknown",
-            broken + refused
-        )
+        format!("{file}: {posted} {posted_now}, {before} skipped (already created), {failed} failed, {unknown} unknown")
     }
 
     fn end(self) -> Result<(), CliError> {
@@ -346,16 +342,11 @@ impl Importer<'_> {
         if !self.arguments.dry_run {
             notice(&format!("Results by line: {}", report_path(self.arguments).display()));
         }
-        let Sums { broken, refused, unknown, .. } = self.sums;
-        match (unknown, refused, broken) {
-            (0, 0, 0) => Ok(()),
-            (0, 0, _) => Err(CliError::Usage(if broken == 1 {
-                "1 line has errors; fix it and run the same command again".to_owned()
-            } else {
-                format!("{broken} lines have errors; fix them and run the same command again")
-            })),
-            (0, _, _) => {
-                Err(CliError::Refused("some lines were refused; fix them and run the same command again".to_owned()))
+        match (self.sums.unknown, self.sums.failed) {
+            (0, 0) => Ok(()),
+            (0, 1) => Err(CliError::Refused("1 line failed; fix it and run the same command again".to_owned())),
+            (0, failed) => {
+                Err(CliError::Refused(format!("{failed} lines failed; fix them and run the same command again")))
             }
             _ => Err(CliError::Unknown("the outcome of some lines is unknown; run the same command again".to_owned())),
         }

@@ -33,8 +33,8 @@ line, written before and after each request; if interrupted, run the same comman
 the report, the service recognizes each line for 24 hours. A line whose outcome is still unknown
 after that is not sent again.
 
-Exit codes that differ from those of `social help`: 1 stopped, the lines before are imported; 2 some
-lines have errors; 4 some lines were refused. After 2 and 4, all other lines are imported.";
+Exit codes that differ from those of `social help`: 1 stopped, the lines before are imported; 4 some
+lines have errors or were refused, all other lines are imported.";
 
 #[derive(Args)]
 pub(crate) struct Import {
