@@ -8,6 +8,7 @@ use secrecy::SecretString;
 
 use crate::arguments::Common;
 use crate::error::CliError;
+use crate::output::notice;
 use crate::profile::{Profile, StoredToken};
 
 /// Overrides the token of every profile.
@@ -79,7 +80,8 @@ pub(crate) fn visitor(common: &Common) -> Result<Client, CliError> {
 fn client_at(address: &str) -> Result<Client, CliError> {
     let base = BaseUrl::parse(address).map_err(|it| usage_error(&it))?;
     check_encrypted(&base)?;
-    Ok(Client::new(http(base.is_this_machine())?, base, None))
+    let client = Client::new(http(base.is_this_machine())?, base, None);
+    Ok(client.with_limit_notice(|wait| notice(&format!("waiting {} s for the service's limit", wait.as_secs()))))
 }
 
 /// Rejects URLs over which others could read the token.

@@ -125,6 +125,9 @@ impl<'a> Call<'a> {
                         return Err(self.refused(refusal, unknown_outcome));
                     }
                     (attempts, rate_limited) = (attempts - 1, rate_limited + 1);
+                    if let Some(on_limit) = self.client.on_limit {
+                        on_limit(wait);
+                    }
                     tokio::time::sleep(wait).await;
                 }
                 Attempt::NotSent(_) if can_retry => tokio::time::sleep(retry_policy.wait_after(attempts)).await,

@@ -19,6 +19,8 @@ mod response;
 mod retry_policy;
 mod upload;
 
+use std::time::Duration;
+
 use reqwest::Method;
 use reqwest::header::HeaderMap;
 use secrecy::SecretString;
@@ -44,12 +46,14 @@ pub struct Client {
     token: Option<SecretString>,
     headers: HeaderMap,
     retry_policy: RetryPolicy,
+    on_limit: Option<fn(Duration)>,
 }
 
 impl Client {
     /// `http` should follow no redirects, because the token is for this deployment only.
     pub fn new(http: reqwest::Client, base_url: BaseUrl, token: Option<SecretString>) -> Self {
-        Self { http, base: base_url, token, headers: HeaderMap::new(), retry_policy: RetryPolicy::default() }
+        let (headers, retry_policy) = (HeaderMap::new(), RetryPolicy::default());
+        Self { http, base: base_url, token, headers, retry_policy, on_limit: None }
     }
 
     #[must_use]
@@ -66,6 +70,12 @@ impl Client {
     #[must_use]
     pub fn with_retry_policy(self, retry_policy: RetryPolicy) -> Self {
         Self { retry_policy, ..self }
+    }
+
+    /// Calls `on_limit` before each wait for a limit (429), with the length of the wait.
+    #[must_use]
+    pub fn with_limit_notice(self, on_limit: fn(Duration)) -> Self {
+        Self { on_limit: Some(on_limit), ..self }
     }
 
     pub fn base(&self) -> &BaseUrl {

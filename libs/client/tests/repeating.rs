@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic here is the failing assertion")]
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -178,12 +179,18 @@ async fn call_waits_while_the_first_with_its_key_is_in_progress() {
     assert!(client.create_post(&new_post(), Some(&key())).await.is_ok());
 }
 
+/// Waits of the test below.
+static NOTICED_WAITS: AtomicU32 = AtomicU32::new(0);
+
 #[tokio::test]
 async fn short_limit_is_waited_for_and_long_limit_is_an_error() {
     let (server, client) = Server::with_script(&[Reply::Limit(0), Reply::Limit(0), Reply::Post]).await;
+    let client = client.with_limit_notice(|_| {
+        NOTICED_WAITS.fetch_add(1, Ordering::Relaxed);
+    });
     // This holds without a key too, because a limited call has not begun.
     assert!(client.create_post(&new_post(), None).await.is_ok());
-    assert_eq!(server.keys().len(), 3);
+    assert_eq!((server.keys().len(), NOTICED_WAITS.load(Ordering::Relaxed)), (3, 2));
 
     let (server, client) = Server::with_script(&[Reply::Limit(3600), Reply::Post]).await;
     assert_eq!(client.create_post(&new_post(), None).await.unwrap_err().status(), Some(429));
