@@ -49,18 +49,25 @@ impl Profile {
         Ok(if is_in_keyring { StoredToken::Keyring } else { StoredToken::File(path()?) })
     }
 
-    /// Deletes the token of a sign-in; `false` if there was none.
-    pub(crate) fn forget(name: &str) -> Result<bool, CliError> {
+    /// Deletes the token of a sign-in, and keeps the deployment for the next one. Returns the origin of
+    /// the deployment; `None` if there was no token.
+    pub(crate) fn forget(name: &str) -> Result<Option<String>, CliError> {
         let mut all = read()?;
-        let Some(profile) = all.profiles.remove(name) else { return Ok(false) };
-        let entry = entry(name, &profile.url);
-        if profile.token.is_none() && !keyring::remove(&entry) && keyring::find(&entry).is_some() {
-            return Err(CliError::Failed(
-                "the token could not be removed from the keyring; unlock the keyring and try again".to_owned(),
-            ));
+        let Some(profile) = all.profiles.get_mut(name) else { return Ok(None) };
+        let url = profile.url.clone();
+        if profile.token.take().is_some() {
+            write(&all)?;
+            return Ok(Some(url));
         }
-        write(&all)?;
-        Ok(true)
+        let entry = entry(name, &url);
+        if keyring::find(&entry).is_none() {
+            return Ok(None);
+        }
+        if !keyring::remove(&entry) {
+            let why = "the token could not be removed from the keyring; unlock the keyring and try again";
+            return Err(CliError::Failed(why.to_owned()));
+        }
+        Ok(Some(url))
     }
 
     /// The token and its location.

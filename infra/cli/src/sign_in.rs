@@ -95,11 +95,9 @@ async fn wait_for_approval(client: &Client, device: &DeviceAuthorization) -> Res
 }
 
 pub(crate) fn logout(common: &Common) -> Result<(), CliError> {
-    let profile = Profile::find(&common.profile)?;
-    if !Profile::forget(&common.profile)? {
+    let Some(origin) = Profile::forget(&common.profile)? else {
         return output::line("You were not signed in");
-    }
-    let origin = profile.map(|it| it.url).unwrap_or_default();
+    };
     output::line(&format!("Signed out. The token stays valid until you revoke it at {origin}/account"))
 }
 
