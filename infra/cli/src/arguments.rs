@@ -3,12 +3,13 @@
 #![allow(clippy::doc_markdown, reason = "these comments are what --help prints")]
 
 mod content;
+mod examples;
 mod files;
 mod webhooks;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 
 pub(crate) use self::content::{ConnectionsCommand, Edit, ListArguments, Post, PostsCommand};
 pub(crate) use self::files::{Export, Format, Import};
@@ -31,16 +32,22 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
+/// The definition of all commands.
+pub(crate) fn command() -> clap::Command {
+    examples::with_examples(Arguments::command())
+}
+
 #[derive(Args, Clone)]
 pub(crate) struct Common {
     /// URL of the deployment, such as https://social.example; `login` saves it.
-    #[arg(long, global = true, env = "SOCIAL_URL", value_name = "URL")]
+    #[arg(long, global = true, help_heading = "Global options", env = "SOCIAL_URL", value_name = "URL")]
     pub(crate) url: Option<String>,
     /// Profile to use, if you have several sign-ins.
-    #[arg(long, global = true, env = "SOCIAL_PROFILE", value_name = "NAME", default_value = "default")]
+    #[arg(long, global = true, help_heading = "Global options", env = "SOCIAL_PROFILE")]
+    #[arg(value_name = "NAME", default_value = "default")]
     pub(crate) profile: String,
     /// Print the service's response as JSON.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) json: bool,
 }
 
@@ -48,7 +55,7 @@ pub(crate) struct Common {
 pub(crate) enum Command {
     /// Sign in: show a code and wait until you approve it in a browser.
     Login(Login),
-    /// Delete the saved sign-in of this profile. The token stays valid until you revoke it.
+    /// Delete the saved token of this profile. The token stays valid until you revoke it.
     Logout,
     /// Show the deployment, the signed-in user and the scopes of the token.
     Status,

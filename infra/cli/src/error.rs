@@ -39,6 +39,14 @@ impl CliError {
         ExitCode::from(self.code())
     }
 
+    /// The error of a call for one resource, such as "post 7"; 404 names the resource.
+    pub(crate) fn about(what: &str, id: u64) -> impl Fn(Error) -> Self {
+        move |error| match error.status() {
+            Some(404) => Self::Refused(format!("There is no {what} {id}")),
+            _ => error.into(),
+        }
+    }
+
     pub(crate) fn code(&self) -> u8 {
         match self {
             Self::NobodyReads => 0,

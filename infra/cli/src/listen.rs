@@ -56,7 +56,7 @@ pub(crate) async fn run(session: &Session, arguments: &Listen) -> Result<(), Cli
 
 async fn choose_webhook(session: &Session, wanted_id: Option<u64>) -> Result<u64, CliError> {
     if let Some(id) = wanted_id {
-        let webhook = session.client.show_webhook(id).await?;
+        let webhook = session.client.show_webhook(id).await.map_err(CliError::about("webhook", id))?;
         explain(&webhook);
         return Ok(webhook.id);
     }

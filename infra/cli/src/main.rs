@@ -18,12 +18,13 @@ mod posts;
 mod profile;
 mod session;
 mod sign_in;
+mod watch;
 mod webhooks;
 mod when;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
 
 use self::arguments::{Arguments, Command};
 use self::error::CliError;
@@ -33,7 +34,8 @@ use self::session::Session;
 async fn main() -> ExitCode {
     // Once for all clients of this process.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let arguments = Arguments::parse();
+    let matches = arguments::command().get_matches();
+    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     match run(arguments).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),

@@ -3,22 +3,21 @@
 use std::io;
 use std::path::Path;
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 
-use crate::arguments::Arguments;
+use crate::arguments::command;
 use crate::error::CliError;
 use crate::output;
 
 pub(crate) fn completions(shell: Shell) -> Result<(), CliError> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), "social", &mut script);
+    clap_complete::generate(shell, &mut command(), "social", &mut script);
     Ok(io::Write::write_all(&mut io::stdout(), &script)?)
 }
 
 pub(crate) fn pages(folder: &Path) -> Result<(), CliError> {
     std::fs::create_dir_all(folder)?;
-    clap_mangen::generate_to(Arguments::command(), folder)?;
+    clap_mangen::generate_to(command(), folder)?;
     output::line(&format!(
         "Manual pages are in {}; read one with `man {}/social.1`",
         folder.display(),
@@ -32,6 +31,6 @@ mod tests {
 
     #[test]
     fn command_line_definition_is_consistent() {
-        Arguments::command().debug_assert();
+        command().debug_assert();
     }
 }

@@ -2,8 +2,8 @@
 
 use chrono::Utc;
 use client::{
-    Attempt, ListAttempts, ListPosts, NewPostMedia, NewThreadEntry, PageMeta, Post, PostChanges, PostMedia,
-    PostPlatform, PostSegment, PostStatus, TargetStatus,
+    ApiResponse, Attempt, ListAttempts, ListPosts, NewPostMedia, NewThreadEntry, PageMeta, Post, PostChanges,
+    PostMedia, PostPlatform, PostSegment, PostStatus, PostTime, TargetStatus,
 };
 use serde_json::Value;
 
@@ -14,13 +14,15 @@ use crate::posting::options::PostOption;
 use crate::posting::thread::{Thread, replies};
 use crate::posting::{entry_name, inspect_all, local, send, targets, text, time};
 use crate::session::Session;
+use crate::watch::watch;
 
 pub(crate) async fn run(session: &Session, command: PostsCommand) -> Result<(), CliError> {
     match command {
         PostsCommand::List(arguments) => list(session, arguments).await,
-        PostsCommand::Show { id } => {
-            let post = session.client.show_post(id).await?;
-            output::line(&if session.json { post.json } else { describe(&post.value) })
+        PostsCommand::Show { id, watch: true } => watch(session, id).await,
+        PostsCommand::Show { id, watch: false } => {
+            let post = session.client.show_post(id).await.map_err(CliError::about("post", id))?;
+            output::line(&if session.json { post.json } else { describe(&post.value, output::paint) })
         }
         PostsCommand::Attempts { id, page, per_page } => {
             let which = ListAttempts { per_page: Some(per_page), page: Some(page) };
@@ -29,8 +31,13 @@ pub(crate) async fn run(session: &Session, command: PostsCommand) -> Result<(), 
         PostsCommand::Edit(arguments) => edit(session, *arguments).await,
         PostsCommand::Cancel { id, if_match } => change(session, id, &PostChanges::unschedule(), if_match).await,
         PostsCommand::Delete { id, if_match } => {
-            session.client.delete_post(id, if_match).await?;
+            session.client.delete_post(id, if_match).await.map_err(CliError::about("post", id))?;
             output::print_done(&format!("Post {id} is deleted"))
+        }
+        PostsCommand::Retry { id, at, if_match, watch: waits } => {
+            let at = at.as_deref().map(|it| time(it, false)).transpose()?;
+            let post = retry(session, id, at.unwrap_or(PostTime::Now), if_match).await?;
+            if waits { watch(session, id).await } else { print_changed(session, &post) }
         }
     }
 }
@@ -108,7 +115,7 @@ fn notice_of_pages(meta: PageMeta, what: &str) {
 }
 
 async fn attempts(session: &Session, id: u64, which: &ListAttempts) -> Result<(), CliError> {
-    let attempts = session.client.list_attempts(id, which).await?;
+    let attempts = session.client.list_attempts(id, which).await.map_err(CliError::about("post", id))?;
     if session.json {
         return output::line(&attempts.json);
     }
@@ -125,10 +132,11 @@ async fn attempts(session: &Session, id: u64, which: &ListAttempts) -> Result<()
     Ok(())
 }
 
-/// The post with its replies, and its state on each account.
-fn describe(post: &Post) -> String {
+/// The post with its replies, and its state on each account. `paint` colors the status words.
+pub(crate) fn describe(post: &Post, paint: fn(&str) -> String) -> String {
     let at = post.scheduled_at.map(|it| format!(", for {}", local(it.0))).unwrap_or_default();
-    let mut lines = vec![format!("Post {}: {}{at}, revision {}", post.id, plain(post.status.as_str()), post.revision)];
+    let status = paint(&plain(post.status.as_str()));
+    let mut lines = vec![format!("Post {}: {status}{at}, revision {}", post.id, post.revision)];
     lines.extend(post.external_id.as_deref().map(|it| format!("External id: {}", plain(it))));
     if !post.labels.is_empty() {
         lines.push(format!("Labels: {}", plain(&post.labels.join(", "))));
@@ -144,10 +152,11 @@ fn describe(post: &Post) -> String {
     }
     for entry in &post.platforms {
         let details = [entry.platform_post_url.as_deref(), entry.error_message.as_deref()];
-        lines.push(described(&entry_name(entry), &entry.status, &details, "  "));
+        lines.push(described(&entry_name(entry), &paint(&plain(entry.status.as_str())), &details, "  "));
         // Without replies and comments, the state of the only segment is that of the entry.
         if 1 < entry.segments.len() {
-            lines.extend(entry.segments.iter().enumerate().map(|(index, it)| describe_segment(index, it, entry)));
+            lines
+                .extend(entry.segments.iter().enumerate().map(|(index, it)| describe_segment(index, it, entry, paint)));
         }
     }
     lines.join("\n")
@@ -159,18 +168,18 @@ fn describe_file(file: &PostMedia) -> String {
 }
 
 /// A segment with the start of its text, which can differ from that of the post.
-fn describe_segment(index: usize, segment: &PostSegment, entry: &PostPlatform) -> String {
+fn describe_segment(index: usize, segment: &PostSegment, entry: &PostPlatform, paint: fn(&str) -> String) -> String {
     let name = if segment.kind == "reply" { format!("reply {index}") } else { segment.kind.clone() };
     let text = segment.content.as_deref().map(|it| beginning(it, 40));
     // The entry shows the reason of the segment at which it stopped.
     let error = segment.error_message.as_deref().filter(|it| Some(*it) != entry.error_message.as_deref());
     let details = [text.as_deref(), segment.platform_post_url.as_deref(), error];
-    described(&name, &segment.status, &details, "    ")
+    described(&name, &paint(&plain(segment.status.as_str())), &details, "    ")
 }
 
-fn described(name: &str, status: &TargetStatus, details: &[Option<&str>], indent: &str) -> String {
+fn described(name: &str, status: &str, details: &[Option<&str>], indent: &str) -> String {
     let details: Vec<_> = details.iter().flatten().map(|it| plain(it)).collect();
-    let line = format!("{indent}{}: {}  {}", plain(name), plain(status.as_str()), details.join("  "));
+    let line = format!("{indent}{}: {}  {}", plain(name), status, details.join("  "));
     line.trim_end().to_owned()
 }
 
@@ -218,8 +227,24 @@ fn tag_changes(external_id: Option<String>, labels: Vec<String>) -> PostChanges 
     PostChanges { external_id, labels, ..PostChanges::default() }
 }
 
+/// Retries exactly the revision that was read, because a time would also schedule a draft.
+async fn retry(session: &Session, id: u64, at: PostTime, revision: Option<u64>) -> Result<ApiResponse<Post>, CliError> {
+    let before = session.client.show_post(id).await.map_err(CliError::about("post", id))?;
+    if before.status != PostStatus::Failed {
+        let status = plain(before.status.as_str());
+        return Err(CliError::Usage(format!("only a failed post can be retried; post {id} is {status}")));
+    }
+    let changes = PostChanges::schedule(at);
+    let revision = revision.unwrap_or(before.revision);
+    session.client.change_post(id, &changes, Some(revision)).await.map_err(CliError::about("post", id))
+}
+
 async fn change(session: &Session, id: u64, changes: &PostChanges, revision: Option<u64>) -> Result<(), CliError> {
-    let post = session.client.change_post(id, changes, revision).await?;
+    let post = session.client.change_post(id, changes, revision).await.map_err(CliError::about("post", id))?;
+    print_changed(session, &post)
+}
+
+fn print_changed(session: &Session, post: &ApiResponse<Post>) -> Result<(), CliError> {
     if session.json {
         return output::print_done(&post.json);
     }
@@ -230,7 +255,7 @@ async fn change(session: &Session, id: u64, changes: &PostChanges, revision: Opt
         "failed" => "has failed".to_owned(),
         other => format!("is {}", plain(other)),
     };
-    output::print_done(&format!("Post {id} {status}{at}"))
+    output::print_done(&format!("Post {} {status}{at}", post.id))
 }
 
 #[cfg(test)]
@@ -285,7 +310,7 @@ mod tests {
 
     #[test]
     fn shown_thread_has_replies_and_the_state_of_each_segment() {
-        let shown = describe(&post(&a_thread(), &json!([a_failed_target()])));
+        let shown = describe(&post(&a_thread(), &json!([a_failed_target()])), str::to_owned);
 
         let expected = "Post 7: failed, revision 2
 
@@ -309,7 +334,7 @@ Reply 2
     #[test]
     fn shown_post_without_replies_has_no_segments() {
         let only = json!([segment("post", Some("Hello"), "published", Some("https://a.example/1"), None)]);
-        let shown = describe(&post(&json!([]), &json!([target(&only)])));
+        let shown = describe(&post(&json!([]), &json!([target(&only)])), str::to_owned);
         let expected = "Post 7: failed, revision 2
 
 Hello

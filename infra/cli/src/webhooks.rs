@@ -22,7 +22,7 @@ pub(crate) async fn run(session: &Session, command: WebhooksCommand) -> Result<(
             Ok(())
         }
         WebhooksCommand::Show { id } => {
-            let webhook = client.show_webhook(id).await?;
+            let webhook = client.show_webhook(id).await.map_err(CliError::about("webhook", id))?;
             print(&webhook.json, describe(&webhook))?;
             explain(&webhook);
             Ok(())
@@ -35,22 +35,22 @@ pub(crate) async fn run(session: &Session, command: WebhooksCommand) -> Result<(
                     "nothing to change; add an option, see `social webhooks edit --help`".to_owned(),
                 ));
             }
-            let webhook = client.change_webhook(id, &changes).await?;
+            let webhook = client.change_webhook(id, &changes).await.map_err(CliError::about("webhook", id))?;
             print(&webhook.json, describe(&webhook))?;
             explain(&webhook);
             Ok(())
         }
         WebhooksCommand::Delete { id } => {
-            client.delete_webhook(id).await?;
+            client.delete_webhook(id).await.map_err(CliError::about("webhook", id))?;
             output::print_done(&format!("Webhook {id} is deleted"))
         }
         WebhooksCommand::Test { id } => {
-            let delivery = client.test_webhook(id).await?;
+            let delivery = client.test_webhook(id).await.map_err(CliError::about("webhook", id))?;
             let see = format!("Test event sent; see the response with `social webhooks deliveries {id}`");
             print(&delivery.json, see)
         }
         WebhooksCommand::Rotate { id } => {
-            let rotated = client.rotate_secret(id).await?;
+            let rotated = client.rotate_secret(id).await.map_err(CliError::about("webhook", id))?;
             print(&rotated.json, with_secret(&rotated))
         }
         WebhooksCommand::Deliveries { id, per_page, before } => deliveries(session, id, per_page, before).await,
@@ -82,7 +82,7 @@ async fn list(session: &Session) -> Result<(), CliError> {
 
 async fn deliveries(session: &Session, id: u64, per_page: u64, before: Option<String>) -> Result<(), CliError> {
     let query = ListDeliveries { per_page: Some(per_page), before };
-    let deliveries = session.client.list_deliveries(id, &query).await?;
+    let deliveries = session.client.list_deliveries(id, &query).await.map_err(CliError::about("webhook", id))?;
     if session.json {
         return output::line(&deliveries.json);
     }

@@ -15,6 +15,7 @@ use standardwebhooks::Webhook;
 use tokio::net::TcpListener;
 
 use self::social::{CommandResult, SocialCommand, ended};
+use super::faults::MEADOW;
 use crate::{
     checks,
     deployment::{Deployment, User, fresh, targets, unique_email},
@@ -48,6 +49,7 @@ pub(super) fn checks() -> Vec<Check> {
         ]
     );
     all.extend(imports::checks());
+    all.extend(checks!("cli", MEADOW.0, [watched_post_fails_and_is_retried]));
     all
 }
 
@@ -69,7 +71,9 @@ async fn user_signs_in_by_code_and_signs_out(deployment: &Deployment) -> Result 
 
     social.done(&["logout"]).await?;
     social.fails(3, "not signed in", &["status"]).await?;
-    ensure!(!fs::read_to_string(&file)?.contains("sp_"), "the token is still in the file");
+    let saved = fs::read_to_string(&file)?;
+    ensure!(!saved.contains("sp_"), "the token is still in the file");
+    ensure!(saved.contains(deployment.origin()), "the next login needs --url again: {saved}");
     Ok(())
 }
 
@@ -196,6 +200,24 @@ async fn post_is_published_with_its_image(deployment: &Deployment) -> Result {
     Ok(())
 }
 
+async fn watched_post_fails_and_is_retried(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
+    let account = user.connect(MEADOW.1).await?;
+    let social = SocialCommand::for_user(&user)?;
+    deployment.arm(&json!({ "account": text(&account, "username")?, "kind": "refuse", "count": 1 })).await?;
+
+    let ran = social.fails(4, "social posts retry", &["post", "Hello", "--to", "sandbox", "--watch"]).await?;
+    ensure!(ran.out.contains(": failed"), "the failed post is not shown: {ran:?}");
+    let id = integer(&list(&social.json(&["posts", "list"]).await?, "data")?[0], "id")?.to_string();
+    let published = social.json(&["posts", "retry", &id, "--watch"]).await?;
+
+    same(&published["status"], &json!("published"), "status after the retry")?;
+    let shown = social.done(&["posts", "show", &id, "--watch"]).await?;
+    ensure!(shown.contains(": published") && !shown.contains('\u{1b}'), "posts show says {shown:?}");
+    social.fails(2, "only a failed post can be retried", &["posts", "retry", &id]).await?;
+    Ok(())
+}
+
 async fn draft_from_stdin_is_changed_scheduled_cancelled_and_deleted(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     user.connect(0).await?;
@@ -232,7 +254,7 @@ async fn draft_from_stdin_is_changed_scheduled_cancelled_and_deleted(deployment:
     same((&changed["external_id"], &changed["labels"]), (&json!(null), &json!([])), "after the removal")?;
     social.done(&["posts", "delete", &id]).await?;
     user.api.get(&format!("/posts/{id}")).await?.is(404)?;
-    social.fails(4, "Not found", &["posts", "delete", &id]).await?;
+    social.fails(4, &format!("There is no post {id}"), &["posts", "delete", &id]).await?;
     Ok(())
 }
 
@@ -373,7 +395,9 @@ async fn exit_code_shows_the_result(deployment: &Deployment) -> Result {
     social.fails(2, "use .jpg", &["post", "x", "--draft", "--media", "notes.txt"]).await?;
     social.fails(2, "unrecognized", &["publish"]).await?;
     social.fails(4, "content", &["post", " ", "--draft"]).await?;
-    social.fails(4, "Not found", &["posts", "show", "1"]).await?;
+    social.fails(4, "There is no post 1", &["posts", "show", "1"]).await?;
+    social.fails(4, "There is no webhook 1", &["webhooks", "test", "1"]).await?;
+    social.fails(2, "isn't the id of a post", &["posts", "show", "abc"]).await?;
     let nobody = SocialCommand::at("http://127.0.0.1:9")?.token(Some("sp_x"));
     nobody.fails(1, "nothing was changed", &["post", "x", "--draft"]).await?;
     let stranger = SocialCommand::at(deployment.origin())?.token(Some("sp_x"));

@@ -22,6 +22,10 @@ platform. true, 7 and [\"a\"] are read as JSON, everything else is text; '\"7\"'
 If the outcome is unknown (exit code 5), run the same command with the printed --key: it creates
 the post only if it does not exist yet.";
 
+fn post_id(text: &str) -> Result<u64, &'static str> {
+    text.parse().map_err(|_| "it isn't the id of a post; `social posts list` shows the ids")
+}
+
 #[derive(Args)]
 pub(crate) struct Post {
     /// Text of the post; read from standard input if absent or `-`. With --media, '' publishes the
@@ -60,6 +64,9 @@ pub(crate) struct Post {
     /// Only check the post. Nothing is stored except uploaded files, for one week.
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Wait until the post is published or has failed.
+    #[arg(long, conflicts_with_all = ["draft", "dry_run"])]
+    pub(crate) watch: bool,
     /// Idempotency key: running the same command again within a day creates no second post. --at
     /// must then be `now`, or a date and a time.
     #[arg(long, value_name = "KEY")]
@@ -73,11 +80,16 @@ pub(crate) enum PostsCommand {
     /// Show a post.
     Show {
         /// Id of the post.
+        #[arg(value_parser = post_id)]
         id: u64,
+        /// Wait until the post is published or has failed.
+        #[arg(long)]
+        watch: bool,
     },
     /// List the calls to platforms for a post, newest first.
     Attempts {
         /// Id of the post.
+        #[arg(value_parser = post_id)]
         id: u64,
         /// Page number, from 1.
         #[arg(long, default_value_t = 1)]
@@ -91,14 +103,32 @@ pub(crate) enum PostsCommand {
     /// Cancel a scheduled post; it becomes a draft.
     Cancel {
         /// Id of the post.
+        #[arg(value_parser = post_id)]
         id: u64,
         /// Only if the post has this revision, which `social posts show` prints.
         #[arg(long, value_name = "REVISION")]
         if_match: Option<u64>,
     },
+    /// Retry a failed post on the accounts where it is not public. If the post may be public, check the
+    /// account first.
+    Retry {
+        /// Id of the post.
+        #[arg(value_parser = post_id)]
+        id: u64,
+        /// When to retry. Default: now.
+        #[arg(long, value_name = "TIME")]
+        at: Option<String>,
+        /// Only if the post has this revision, which `social posts show` prints.
+        #[arg(long, value_name = "REVISION")]
+        if_match: Option<u64>,
+        /// Wait until the post is published or has failed again.
+        #[arg(long)]
+        watch: bool,
+    },
     /// Delete a draft, or a scheduled or failed post. Published posts stay public.
     Delete {
         /// Id of the post.
+        #[arg(value_parser = post_id)]
         id: u64,
         /// Only if the post has this revision, which `social posts show` prints.
         #[arg(long, value_name = "REVISION")]
@@ -135,6 +165,7 @@ pub(crate) struct ListArguments {
 #[derive(Args)]
 pub(crate) struct Edit {
     /// Id of the post.
+    #[arg(value_parser = post_id)]
     pub(crate) id: u64,
     /// New text; read from standard input if `-`; '' removes the text of a post with files.
     #[arg(long)]
