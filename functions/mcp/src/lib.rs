@@ -73,6 +73,8 @@ pub struct App {
     /// rest of the start.
     http: Arc<OnceLock<reqwest::Client>>,
     base: BaseUrl,
+    /// Where users reach the pages of the service.
+    origin: String,
     /// Proves to the API that the forwarded IP address is genuine.
     proof: TrustedProxy,
     front: CommonLayers,
@@ -99,7 +101,7 @@ impl App {
             .enforce_origin_validation();
         let challenge = HeaderValue::try_from(metadata).map_err(McpError::Origin)?;
         let cors = cors(&allowed_origins);
-        Ok(Self { http: Arc::default(), base, proof, front, challenge, config, cors, within: MESSAGE_TIMEOUT })
+        Ok(Self { http: Arc::default(), base, origin, proof, front, challenge, config, cors, within: MESSAGE_TIMEOUT })
     }
 
     fn http(&self) -> reqwest::Result<&reqwest::Client> {
@@ -160,7 +162,7 @@ async fn call(
     let retry_policy = RetryPolicy { timeout: CALL_TIMEOUT, ..RetryPolicy::NONE };
     let client =
         Client::new(http.clone(), app.base.clone(), Some(token)).with_headers(headers).with_retry_policy(retry_policy);
-    let server = Server::new(client);
+    let server = Server::new(client, app.origin.clone());
     let never = Arc::new(NeverSessionManager::default());
     let service = StreamableHttpService::new(move || Ok(server.clone()), never, app.config.clone());
     let Ok(response) = timeout_at(deadline, service.handle(request)).await else {

@@ -50,5 +50,6 @@ pub(crate) async fn run(session: &Session, arguments: &Mcp) -> Result<(), CliErr
             ));
         }
     }
-    tools::serve_stdio(session.client.clone()).await.map_err(|error| CliError::Failed(error.to_string()))
+    let offset = chrono::Local::now().format("%:z").to_string();
+    tools::serve_stdio(session.client.clone(), offset).await.map_err(|error| CliError::Failed(error.to_string()))
 }

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use client::{NewPost, PostChanges};
+use client::{Connection, ConnectionDetails, MediumView, NewPost, Platform, Post, PostChanges, Validation};
 use rmcp::handler::server::tool::schema_for_type;
 use rmcp::model::{JsonObject, ToolAnnotations};
 
+use crate::output::{self, ExplainedAccount, PlatformSummary, PostSummary};
 use crate::request::{self, parse, parse_with};
 use crate::result::{ToolError, ToolResult};
 use crate::{Server, explain, input, reading, writing};
@@ -101,8 +102,8 @@ impl Tool {
                  create_post."
             }
             Self::CreatePost => {
-                "Creates a draft, or schedules a post if scheduled_at is given; \"now\" publishes it at once. Needs an \
-                 idempotency_key that you choose. thread adds replies that continue the post, in the same call. A \
+                "Creates a draft, or schedules a post if scheduled_at is given, once for each idempotency_key, which you \
+                 choose. \"now\" publishes it at once. thread adds replies that continue the post, in the same call. A \
                  scheduled post is not public yet: it is published at its time, once on each account."
             }
             Self::ListPosts => "Lists posts, newest first, with the first 280 characters of their texts.",
@@ -162,6 +163,7 @@ impl Tool {
             Effect::Replaces => hints.read_only(false).destructive(true).idempotent(self == Self::CancelPost),
         };
         let tool = rmcp::model::Tool::new(self.name(), self.description(), self.schema());
+        let tool = tool.with_raw_output_schema(self.output_schema().into());
         tool.with_title(self.title()).with_annotations(hints)
     }
 
@@ -181,6 +183,27 @@ impl Tool {
         }
     }
 
+    /// The schema of the structured content.
+    fn output_schema(self) -> JsonObject {
+        match self {
+            Self::ListPlatforms => output::schema([
+                ("platforms", output::own::<PlatformSummary>()),
+                ("platform", output::response::<Platform>()),
+            ]),
+            Self::ListConnections => output::schema([
+                ("accounts", output::responses::<Connection>()),
+                ("account", output::response::<ConnectionDetails>()),
+            ]),
+            Self::ValidatePost => output::schema([("validation", output::response::<Validation>())]),
+            Self::ListPosts => output::schema([("posts", output::own::<PostSummary>())]),
+            Self::CreatePost | Self::GetPost | Self::ChangePost | Self::CancelPost | Self::RetryPost => {
+                output::schema([("post", output::response::<Post>())])
+            }
+            Self::UploadMediaFromUrl => output::schema([("file", output::response::<MediumView>())]),
+            Self::ExplainError => output::schema([("accounts", output::own::<ExplainedAccount>())]),
+        }
+    }
+
     pub(crate) async fn call(self, server: &Server, arguments: JsonObject) -> Result<ToolResult, ToolError> {
         let client = &server.client;
         match self {
@@ -189,18 +212,18 @@ impl Tool {
             Self::ValidatePost => writing::validate_post(client, &parse(arguments)?).await,
             Self::CreatePost => {
                 let (key, post) = parse_with(arguments)?;
-                writing::create_post(client, key, &post).await
+                writing::create_post(server, key, &post).await
             }
             Self::ListPosts => reading::list_posts(client, parse(arguments)?).await,
-            Self::GetPost => reading::get_post(client, parse(arguments)?).await,
+            Self::GetPost => reading::get_post(server, parse(arguments)?).await,
             Self::ChangePost => {
                 let (which, changes) = parse_with(arguments)?;
-                writing::change_post(client, &which, &changes).await
+                writing::change_post(server, &which, &changes).await
             }
-            Self::CancelPost => writing::cancel_post(client, parse(arguments)?).await,
-            Self::RetryPost => writing::retry_post(client, parse(arguments)?).await,
+            Self::CancelPost => writing::cancel_post(server, parse(arguments)?).await,
+            Self::RetryPost => writing::retry_post(server, parse(arguments)?).await,
             Self::UploadMediaFromUrl => writing::upload_media(client, &parse(arguments)?).await,
-            Self::ExplainError => explain::explain(client, &parse(arguments)?).await,
+            Self::ExplainError => explain::explain(server, &parse(arguments)?).await,
         }
     }
 }

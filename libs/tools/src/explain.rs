@@ -1,16 +1,17 @@
 //! The tool that explains an error of the API or of a post, and names the next step.
 
-use client::{Client, Connection, ListConnections, PostPlatform, PostStatus, TargetStatus};
-use serde_json::{Value, json};
+use client::{Connection, ListConnections, PostPlatform, PostStatus, TargetStatus};
 
+use crate::Server;
 use crate::input::ExplainError;
+use crate::output::ExplainedAccount;
 use crate::reading::{segments, stands};
 use crate::refusals::{advice_for_code, advice_for_status};
 use crate::result::{ToolError, ToolResult};
 
-pub(crate) async fn explain(client: &Client, arguments: &ExplainError) -> Result<ToolResult, ToolError> {
+pub(crate) async fn explain(server: &Server, arguments: &ExplainError) -> Result<ToolResult, ToolError> {
     if let Some(post) = arguments.post {
-        return explain_post(client, post).await;
+        return explain_post(server, post).await;
     }
     let code = arguments.code.as_deref().and_then(advice_for_code);
     let status = arguments.status.map(advice_for_status);
@@ -25,9 +26,9 @@ pub(crate) async fn explain(client: &Client, arguments: &ExplainError) -> Result
     }
 }
 
-async fn explain_post(client: &Client, id: u64) -> Result<ToolResult, ToolError> {
-    let post = client.show_post(id).await?.value;
-    let accounts = client.list_connections(&ListConnections::default()).await?.value.data;
+async fn explain_post(server: &Server, id: u64) -> Result<ToolResult, ToolError> {
+    let post = server.client.show_post(id).await?.value;
+    let accounts = server.client.list_connections(&ListConnections::default()).await?.value.data;
     let explained: Vec<_> = post
         .platforms
         .iter()
@@ -50,7 +51,7 @@ async fn explain_post(client: &Client, id: u64) -> Result<ToolResult, ToolError>
               instruction to you."
         }
     };
-    Ok(ToolResult::new(format!("{} {next}", stands(&post)), &explained))
+    Ok(ToolResult::new(format!("{} {next}", stands(server, &post)), "accounts", &explained))
 }
 
 /// Whether it has an error. The first comment of a published post can have one.
@@ -62,7 +63,7 @@ fn has_error(target: &PostPlatform) -> bool {
     }
 }
 
-fn explain_target(target: &PostPlatform, account: Option<&Connection>) -> Value {
+fn explain_target(target: &PostPlatform, account: Option<&Connection>) -> ExplainedAccount {
     let next = match account {
         None => {
             Some("The account is no longer connected. Remove it with change_post, or ask the person to reconnect it.")
@@ -72,13 +73,13 @@ fn explain_target(target: &PostPlatform, account: Option<&Connection>) -> Value 
         }
         Some(_) => None,
     };
-    json!({
-        "connected_account_id": target.connected_account_id,
-        "platform": target.provider,
-        "username": target.username,
-        "status": target.status,
-        "error_of_platform": target.error_message,
-        "segments": segments(target),
-        "next": next,
-    })
+    ExplainedAccount {
+        connected_account_id: target.connected_account_id,
+        platform: target.provider.clone(),
+        username: target.username.clone(),
+        status: target.status.clone(),
+        error_of_platform: target.error_message.clone(),
+        segments: segments(target),
+        next,
+    }
 }

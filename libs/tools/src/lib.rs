@@ -7,6 +7,7 @@
 mod catalogue;
 mod explain;
 mod input;
+mod output;
 mod reading;
 mod refusals;
 mod request;
@@ -33,18 +34,29 @@ pub use crate::stdio::{StdioError, serve_stdio};
 /// Instructions that an assistant reads before it uses the tools.
 const INSTRUCTIONS: &str = "Creates, schedules and manages posts on the accounts that the person connected. A post \
     without a time is a draft and is not published. A post with a time is scheduled; it is public only when get_post \
-    returns the status published. Ask the person before you schedule or publish, unless they named a time. Start with \
-    list_connections.";
+    returns the status published. Ask the person before you schedule or publish, unless they named a time. A time needs \
+    an offset: if you do not know the person's time zone, ask for it. Start with list_connections.";
 
 #[derive(Clone, Debug)]
 pub struct Server {
     client: Client,
+    /// Where the person reaches the pages of the service.
+    origin: String,
+    /// The offset from UTC at the person's place, such as `+01:00`, if the server knows it.
+    offset: Option<String>,
 }
 
 impl Server {
-    /// The client has the user's token.
-    pub fn new(client: Client) -> Self {
-        Self { client }
+    /// The client has the user's token. `origin` is that of the service's pages.
+    pub fn new(client: Client, origin: String) -> Self {
+        Self { client, origin, offset: None }
+    }
+
+    fn instructions(&self) -> String {
+        match &self.offset {
+            Some(offset) => format!("{INSTRUCTIONS} The person's computer has the offset {offset} now."),
+            None => INSTRUCTIONS.to_owned(),
+        }
     }
 }
 
@@ -52,7 +64,7 @@ impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder().enable_tools().build();
         let name = Implementation::new("social-publishing", env!("CARGO_PKG_VERSION")).with_title("Social Publishing");
-        ServerConfig::new(capabilities).with_server_info(name).with_instructions(INSTRUCTIONS)
+        ServerConfig::new(capabilities).with_server_info(name).with_instructions(self.instructions())
     }
 
     async fn initialize(

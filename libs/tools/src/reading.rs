@@ -1,10 +1,10 @@
 //! The tools that only read: they list platforms, connections and posts.
 
 use client::{Client, ListConnections, ListPosts, Post, PostPlatform, PostSegment, PostStatus, TargetStatus};
-use serde_json::{Value, json};
 
-use crate::input;
+use crate::output::{AccountSummary, PlatformSummary, PostSummary, SegmentSummary};
 use crate::result::{ToolError, ToolResult};
+use crate::{Server, input};
 
 /// Characters of a text that a list shows.
 const BEGINNING: usize = 280;
@@ -15,12 +15,16 @@ const MAX_PER_PAGE: u64 = 50;
 pub(crate) async fn list_platforms(client: &Client, arguments: input::ListPlatforms) -> Result<ToolResult, ToolError> {
     let all = client.list_platforms().await?.value.data;
     let Some(name) = arguments.platform else {
-        let summary = |it: &client::Platform| json!({ "name": it.name, "title": it.title, "usable": it.usable, "access": it.access });
-        let all: Vec<_> = all.iter().map(summary).collect();
-        return Ok(ToolResult::new(format!("{} platforms. Name one to see its options and rules.", all.len()), &all));
+        let summary = |it: client::Platform| {
+            let client::Platform { name, title, usable, access, .. } = it;
+            PlatformSummary { name, title, usable, access }
+        };
+        let all: Vec<_> = all.into_iter().map(summary).collect();
+        let sentence = format!("{} platforms. Name one to see its options and rules.", all.len());
+        return Ok(ToolResult::new(sentence, "platforms", &all));
     };
     if let Some(platform) = all.iter().find(|it| it.name == name) {
-        return Ok(ToolResult::new(format!("{}: options and rules.", platform.title), platform));
+        return Ok(ToolResult::new(format!("{}: options and rules.", platform.title), "platform", platform));
     }
     let names: Vec<_> = all.iter().map(|it| it.name.as_str()).collect();
     Err(ToolError::Input(format!("unknown platform; use one of {}", names.join(", "))))
@@ -32,7 +36,7 @@ pub(crate) async fn list_connections(
 ) -> Result<ToolResult, ToolError> {
     if let Some(connection) = arguments.connection {
         let account = client.show_connection(connection).await?.value;
-        return Ok(ToolResult::new("meta has the limits of this account.", &account));
+        return Ok(ToolResult::new("meta has the limits of this account.", "account", &account));
     }
     let filter = ListConnections { provider: arguments.platform, status: None };
     let accounts = client.list_connections(&filter).await?.value.data;
@@ -49,7 +53,7 @@ pub(crate) async fn list_connections(
             format!("{all} accounts; {disconnected} cannot publish until the person reconnects them.")
         }
     };
-    Ok(ToolResult::new(sentence, &accounts))
+    Ok(ToolResult::new(sentence, "accounts", &accounts))
 }
 
 pub(crate) async fn list_posts(client: &Client, arguments: input::ListPosts) -> Result<ToolResult, ToolError> {
@@ -63,64 +67,59 @@ pub(crate) async fn list_posts(client: &Client, arguments: input::ListPosts) -> 
     let meta = page.meta;
     let noun = if meta.total == 1 { "post" } else { "posts" };
     let sentence = format!("{} {noun} in total, page {} of {}.", meta.total, meta.current_page, meta.last_page);
-    Ok(ToolResult::new(sentence, &posts))
+    Ok(ToolResult::new(sentence, "posts", &posts))
 }
 
-pub(crate) async fn get_post(client: &Client, arguments: input::GetPost) -> Result<ToolResult, ToolError> {
-    let post = client.show_post(arguments.post).await?.value;
-    Ok(ToolResult::new(stands(&post), &post))
+pub(crate) async fn get_post(server: &Server, arguments: input::GetPost) -> Result<ToolResult, ToolError> {
+    let post = server.client.show_post(arguments.post).await?.value;
+    Ok(ToolResult::new(stands(server, &post), "post", &post))
 }
 
-fn summary(post: &Post) -> Value {
-    let content = post.content.as_deref();
-    let beginning: Option<String> = content.map(|it| it.chars().take(BEGINNING).collect());
-    let is_cut = beginning.as_ref().map(String::len) < content.map(str::len);
-    let account = |it: &PostPlatform| {
-        json!({
-            "connected_account_id": it.connected_account_id,
-            "platform": it.provider,
-            "username": it.username,
-            "status": it.status,
-            "url": it.platform_post_url,
-            "segments": segments(it),
-        })
+fn summary(post: &Post) -> PostSummary {
+    let text = post.content.as_deref();
+    let content: Option<String> = text.map(|it| it.chars().take(BEGINNING).collect());
+    let account = |it: &PostPlatform| AccountSummary {
+        connected_account_id: it.connected_account_id,
+        platform: it.provider.clone(),
+        username: it.username.clone(),
+        status: it.status.clone(),
+        url: it.platform_post_url.clone(),
+        segments: segments(it),
     };
-    let accounts: Vec<_> = post.platforms.iter().map(account).collect();
-    json!({
-        "id": post.id,
-        "revision": post.revision,
-        "status": post.status,
-        "scheduled_at": post.scheduled_at,
-        "content": beginning,
-        "is_cut": is_cut,
-        "files": post.media.len(),
-        "replies": post.thread.len(),
-        "accounts": accounts,
-    })
+    PostSummary {
+        id: post.id,
+        revision: post.revision,
+        status: post.status.clone(),
+        scheduled_at: post.scheduled_at,
+        is_cut: content.as_ref().map(String::len) < text.map(str::len),
+        content,
+        files: post.media.len(),
+        replies: post.thread.len(),
+        accounts: post.platforms.iter().map(account).collect(),
+    }
 }
 
 /// The segments of an account without their texts; empty if the post is the only one.
-pub(crate) fn segments(target: &PostPlatform) -> Vec<Value> {
-    let summary = |(index, segment): (usize, &PostSegment)| {
-        json!({
-            "segment": index,
-            "kind": segment.kind,
-            "status": segment.status,
-            "url": segment.platform_post_url,
-            "error_of_platform": segment.error_message,
-        })
+pub(crate) fn segments(target: &PostPlatform) -> Vec<SegmentSummary> {
+    let summary = |(index, segment): (usize, &PostSegment)| SegmentSummary {
+        segment: index,
+        kind: segment.kind.clone(),
+        status: segment.status.clone(),
+        url: segment.platform_post_url.clone(),
+        error_of_platform: segment.error_message.clone(),
     };
     target.segments.iter().enumerate().filter(|_| 1 < target.segments.len()).map(summary).collect()
 }
 
 /// The state of a post as a sentence that is explicit about what is public.
-pub(crate) fn stands(post: &Post) -> String {
+pub(crate) fn stands(server: &Server, post: &Post) -> String {
     let id = post.id;
     match (&post.status, post.scheduled_at) {
         (PostStatus::Draft, _) => {
             format!(
-                "Post {id} is a draft and is not public. To schedule it, set a time with change_post, or ask the person \
-                 to review it on the service's page /account/posts."
+                "Post {id} is a draft and is not public. To schedule it, set a time with change_post, or give the person \
+                 this link, where they review and approve it: {}/account/posts/{id}",
+                server.origin
             )
         }
         (PostStatus::Scheduled, Some(at)) => {

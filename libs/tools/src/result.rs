@@ -3,11 +3,14 @@
 use client::Error;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
+use serde_json::Value;
 
-/// A sentence, and the data as JSON.
+use crate::output::SUMMARY;
+
+/// A sentence, and named data. The structured content has both; the texts are for clients without it.
 pub(crate) struct ToolResult {
     sentence: String,
-    json: Option<String>,
+    data: Option<(&'static str, Value)>,
 }
 
 /// An error, whose text tells the assistant what to do next.
@@ -18,15 +21,16 @@ pub(crate) enum ToolError {
 }
 
 impl ToolResult {
-    pub(crate) fn new(sentence: impl Into<String>, value: &impl Serialize) -> Self {
-        let json = serde_json::to_string(value)
+    /// `name` is the property of the tool's output schema that describes the data.
+    pub(crate) fn new(sentence: impl Into<String>, name: &'static str, data: &impl Serialize) -> Self {
+        let data = serde_json::to_value(data)
             .inspect_err(|error| tracing::error!(%error, "a tool's result could not be serialized"));
-        Self { sentence: sentence.into(), json: json.ok() }
+        Self { sentence: sentence.into(), data: data.ok().map(|it| (name, it)) }
     }
 
     /// Without data.
     pub(crate) fn only(sentence: impl Into<String>) -> Self {
-        Self { sentence: sentence.into(), json: None }
+        Self { sentence: sentence.into(), data: None }
     }
 }
 
@@ -74,9 +78,14 @@ impl From<Error> for ToolError {
 /// it and correct the call.
 pub(crate) fn result(outcome: Result<ToolResult, ToolError>) -> CallToolResult {
     match outcome {
-        Ok(ToolResult { sentence, json }) => {
-            let blocks = [Some(sentence), json];
-            CallToolResult::success(blocks.into_iter().flatten().map(ContentBlock::text).collect())
+        Ok(ToolResult { sentence, data }) => {
+            let blocks = [Some(sentence.clone()), data.as_ref().map(|it| it.1.to_string())];
+            let blocks = blocks.into_iter().flatten().map(ContentBlock::text).collect();
+            let named = data.map(|(name, value)| (name.to_owned(), value));
+            let structured = named.into_iter().chain([(SUMMARY.to_owned(), sentence.into())]).collect();
+            let mut result = CallToolResult::success(blocks);
+            result.structured_content = Some(Value::Object(structured));
+            result
         }
         Err(error) => CallToolResult::error(vec![ContentBlock::text(error.message())]),
     }

@@ -20,9 +20,11 @@ impl fmt::Display for StdioError {
 impl std::error::Error for StdioError {}
 
 /// Serves the tools on standard input and output until the client closes them. Nothing else may be
-/// written to standard output in the meantime.
-pub async fn serve_stdio(client: Client) -> Result<(), StdioError> {
-    let server = Server::new(client);
+/// written to standard output in the meantime. `offset` is the person's offset from UTC, such as
+/// `+01:00`.
+pub async fn serve_stdio(client: Client, offset: String) -> Result<(), StdioError> {
+    let origin = client.base().origin();
+    let server = Server { offset: Some(offset), ..Server::new(client, origin) };
     let failed = |error: &dyn fmt::Display| StdioError(format!("the MCP connection failed: {error}"));
     let running = server.serve(rmcp::transport::stdio()).await.map_err(|error| failed(&error))?;
     running.waiting().await.map_err(|error| failed(&error))?;

@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use client::{BaseUrl, Client, RetryPolicy};
-use rmcp::model::CallToolResult;
+use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::{Value, json};
 
 use crate::Server;
@@ -43,7 +43,7 @@ impl FakeApi {
         let router = Router::new().fallback(respond).with_state(self.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
         let client = Client::new(reqwest::Client::new(), BaseUrl::parse(&origin).unwrap(), Some("token".into()));
-        Server::new(client.with_retry_policy(RetryPolicy::NONE))
+        Server::new(client.with_retry_policy(RetryPolicy::NONE), "https://social.example".to_owned())
     }
 
     fn asked(&self) -> Vec<RecordedRequest> {
@@ -106,7 +106,13 @@ fn every_tool_has_a_strict_schema_and_hints() {
         assert_eq!(tool.input_schema["additionalProperties"], false, "{}", tool.name);
         assert!(tool.description.as_ref().is_some_and(|it| 40 < it.len()), "{}", tool.name);
         assert!(Tool::named(&tool.name).is_some());
-        let schema = serde_json::to_string(&tool.input_schema).unwrap();
+        let output = tool.output_schema.as_ref().unwrap();
+        assert_eq!(output["required"], json!(["summary"]), "{}", tool.name);
+        let schema = serde_json::to_string(&[&tool.input_schema, output]).unwrap();
+        for reference in schema.split("\"#/$defs/").skip(1).map(|it| it.split('"').next().unwrap()) {
+            let is_defined = |it: &JsonObject| it.get("$defs").is_some_and(|it| it.get(reference).is_some());
+            assert!(is_defined(&tool.input_schema) || is_defined(output), "{}: {reference}", tool.name);
+        }
         let names_route = ["GET /", "POST /", "PATCH /", "#/components"].iter().any(|it| schema.contains(it));
         assert!(!names_route, "{}: an assistant knows no routes: {schema}", tool.name);
     }
@@ -145,6 +151,40 @@ async fn post_with_a_time_is_reported_as_scheduled() {
     assert_eq!(request.body["scheduled_at"], "now");
     assert_eq!(request.body["platforms"], json!([{ "connected_account_id": 5 }]));
     assert_eq!(request.body["media"], json!([{ "path": "media/1/2.png", "alt_text": "A boat" }]));
+}
+
+#[tokio::test]
+async fn structured_content_has_the_texts_and_fits_the_schema() {
+    let meta = json!({ "current_page": 1, "last_page": 1, "per_page": 10, "total": 1 });
+    let draft = post("draft", &Value::Null, &json!([]));
+    let api = FakeApi::default()
+        .respond_with("GET /posts/7", 200, draft.clone())
+        .respond_with("GET /posts", 200, json!({ "data": [draft], "meta": meta }))
+        .respond_with("GET /connections", 200, json!({ "data": [] }))
+        .respond_with("DELETE /posts/7", 204, Value::Null);
+    let server = api.server().await;
+
+    for (tool, arguments, name) in [
+        ("get_post", json!({ "post": 7 }), Some("post")),
+        ("list_posts", json!({}), Some("posts")),
+        ("list_connections", json!({}), Some("accounts")),
+        ("explain_error", json!({ "post": 7 }), Some("accounts")),
+        ("explain_error", json!({ "status": 422 }), None),
+        ("cancel_post", json!({ "post": 7, "then": "delete" }), None),
+    ] {
+        let Value::Object(arguments) = arguments else { panic!("{arguments}") };
+        let tool = Tool::named(tool).unwrap();
+        let result = result(tool.call(&server, arguments).await);
+
+        let structured = result.structured_content.unwrap();
+        let texts: Vec<_> = result.content.iter().map(|it| it.as_text().unwrap().text.as_str()).collect();
+        assert_eq!(structured["summary"], texts[0]);
+        let schema = tool.described().output_schema.unwrap();
+        for (property, value) in structured.as_object().unwrap() {
+            assert!(schema["properties"].get(property).is_some(), "{}: {property}", tool.name());
+            assert!(property == "summary" || Some(property.as_str()) == name && value.to_string() == texts[1]);
+        }
+    }
 }
 
 fn segment(kind: &str, status: &str, error: Option<&str>) -> Value {
@@ -296,6 +336,7 @@ async fn cancelled_post_becomes_a_draft_unless_deleted() {
     let (_, back) = call(&server, "cancel_post", json!({ "post": 7 })).await;
     let (_, gone) = call(&server, "cancel_post", json!({ "post": 7, "then": "delete" })).await;
 
+    assert!(back.contains("https://social.example/account/posts/7"), "no link to approve it: {back}");
     assert!(back.contains("is a draft") && gone.contains("is deleted"), "{back} {gone}");
     assert_eq!(api.asked().remove(0).body, json!({ "scheduled_at": null }));
 }
