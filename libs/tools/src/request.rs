@@ -102,7 +102,27 @@ pub(crate) fn schema_of_fetched_file() -> JsonObject {
 /// Parses arguments. An unknown field is an error, because a misspelled field must never turn a
 /// scheduled post into a draft.
 pub(crate) fn parse<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, ToolError> {
-    serde_json::from_value(Value::Object(arguments)).map_err(|error| ToolError::Input(error.to_string()))
+    serde_json::from_value(Value::Object(arguments)).map_err(|error| ToolError::Input(plain_words(&error.to_string())))
+}
+
+/// An error of `serde` without the words of Rust. `serde` names what was given, then what it expected.
+fn plain_words(error: &str) -> String {
+    let Some((given, expected)) = error.rsplit_once(", expected ") else { return error.to_owned() };
+    let given = match given.rsplit_once(": ") {
+        Some((what, "map")) => format!("{what}: object"),
+        Some((what, "sequence")) => format!("{what}: list"),
+        _ => given.replacen("unknown variant", "unknown value", 1),
+    };
+    let expected = match expected {
+        "a sequence" => "a list",
+        "a map" => "an object",
+        "a string" | "string or map" | "map with a single key" => "a text",
+        "a boolean" => "true or false",
+        "u16" | "u32" | "u64" | "i64" | "usize" => "a whole number",
+        it if it.starts_with("struct ") => "an object",
+        it => it,
+    };
+    format!("{given}, expected {expected}")
 }
 
 /// Parses a tool's own arguments, `T`, and the fields of a request.
