@@ -127,6 +127,9 @@ pub(crate) struct Mcp {
     /// first.
     #[arg(long)]
     pub(crate) drafts: bool,
+    /// Folder whose images, videos and PDF documents the assistant may upload.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) files: Option<PathBuf>,
 }
 
 #[derive(Args)]

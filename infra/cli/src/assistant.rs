@@ -1,8 +1,16 @@
 //! `social mcp`.
 
+use std::path::Path;
+
+use client::Client;
+use futures::FutureExt;
+use tools::LocalFiles;
+
 use crate::arguments::Mcp;
 use crate::error::CliError;
+use crate::files::Medium;
 use crate::output::{self, notice};
+use crate::posting::key;
 use crate::session::Session;
 
 /// Scopes that permit more than reading and drafts.
@@ -19,6 +27,7 @@ fn drafts_only(origin: &str) -> String {
 /// Serves the tools, and first prints their permissions on standard error, which the assistant's
 /// program shows or logs.
 pub(crate) async fn run(session: &Session, arguments: &Mcp) -> Result<(), CliError> {
+    let files = arguments.files.as_deref().map(|it| shared_files(session, it)).transpose()?;
     let permitted = match session.client.show_user().await {
         Ok(user) => Some(user.scopes.clone()),
         // A token without `user:read` cannot read its own scopes.
@@ -51,5 +60,53 @@ pub(crate) async fn run(session: &Session, arguments: &Mcp) -> Result<(), CliErr
         }
     }
     let offset = chrono::Local::now().format("%:z").to_string();
-    tools::serve_stdio(session.client.clone(), offset).await.map_err(|error| CliError::Failed(error.to_string()))
+    tools::serve_stdio(session.client.clone(), offset, files).await.map_err(|error| CliError::Failed(error.to_string()))
+}
+
+/// The files of a folder. A text that the assistant reads can contain instructions, which must not
+/// publish other files of the machine.
+fn shared_files(session: &Session, folder: &Path) -> Result<LocalFiles, CliError> {
+    let folder = folder.canonicalize().map_err(|it| CliError::Usage(format!("{}: {it}", folder.display())))?;
+    let client = session.client.clone();
+    Ok(LocalFiles::new(move |name| {
+        let (client, folder) = (client.clone(), folder.clone());
+        async move { upload(&client, &folder, &name).await.map_err(|it| it.to_string()) }.boxed()
+    }))
+}
+
+async fn upload(client: &Client, folder: &Path, name: &str) -> Result<String, CliError> {
+    inspect(folder, name)?.send(client, key(None)?.as_str()).await
+}
+
+fn inspect(folder: &Path, name: &str) -> Result<Medium, CliError> {
+    let path = folder.join(name).canonicalize().map_err(|it| CliError::Usage(format!("{name}: {it}")))?;
+    if !path.starts_with(folder) {
+        return Err(CliError::Usage(format!("{name} is not in {}", folder.display())));
+    }
+    Medium::inspect(&path.to_string_lossy(), folder)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
+
+    use super::*;
+
+    #[test]
+    fn only_files_of_the_folder_are_shared() {
+        let machine = tempfile::tempdir().unwrap();
+        let folder = machine.path().canonicalize().unwrap().join("shared");
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("boat.png"), "picture").unwrap();
+        let private = machine.path().join("private.png");
+        std::fs::write(&private, "picture").unwrap();
+        std::os::unix::fs::symlink(&private, folder.join("link.png")).unwrap();
+
+        assert!(inspect(&folder, "boat.png").is_ok());
+        for name in
+            ["../private.png", private.to_str().unwrap(), "link.png", "missing.png", "https://example.com/a.png"]
+        {
+            assert!(inspect(&folder, name).is_err(), "{name}");
+        }
+    }
 }

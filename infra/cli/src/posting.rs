@@ -130,7 +130,7 @@ pub(crate) fn text(argument: Option<&str>) -> Result<String, CliError> {
     Ok(text.trim_end().to_owned())
 }
 
-fn key(argument: Option<&str>) -> Result<IdempotencyKey, CliError> {
+pub(crate) fn key(argument: Option<&str>) -> Result<IdempotencyKey, CliError> {
     let key = if let Some(key) = argument {
         IdempotencyKey::parse(key)
     } else {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use client::{Connection, ConnectionDetails, MediumView, NewPost, Platform, Post, PostChanges, Validation};
+use client::{
+    Connection, ConnectionDetails, DescribedMedia, MediumView, NewPost, Platform, Post, PostChanges, Validation,
+};
 use rmcp::handler::server::tool::schema_for_type;
 use rmcp::model::{JsonObject, ToolAnnotations};
 
@@ -24,6 +26,8 @@ pub(crate) enum Tool {
     RetryPost,
     UploadMediaFromUrl,
     ExplainError,
+    /// Only on a user's machine.
+    UploadMediaFromFile,
 }
 
 /// What a call can change. A client can ask its user first.
@@ -40,7 +44,7 @@ enum Effect {
 }
 
 impl Tool {
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::ListPlatforms,
         Self::ListConnections,
         Self::ValidatePost,
@@ -52,6 +56,7 @@ impl Tool {
         Self::RetryPost,
         Self::UploadMediaFromUrl,
         Self::ExplainError,
+        Self::UploadMediaFromFile,
     ];
 
     pub(crate) fn named(name: &str) -> Option<Self> {
@@ -71,6 +76,7 @@ impl Tool {
             Self::RetryPost => "retry_post",
             Self::UploadMediaFromUrl => "upload_media_from_url",
             Self::ExplainError => "explain_error",
+            Self::UploadMediaFromFile => "upload_media_from_file",
         }
     }
 
@@ -87,6 +93,7 @@ impl Tool {
             Self::RetryPost => "Retry a failed post",
             Self::UploadMediaFromUrl => "Upload a file from a URL",
             Self::ExplainError => "Explain an error",
+            Self::UploadMediaFromFile => "Upload a file",
         }
     }
 
@@ -130,6 +137,10 @@ impl Tool {
             Self::ExplainError => {
                 "Explains an error of the API, or why a post is not public on every account, and what to do next."
             }
+            Self::UploadMediaFromFile => {
+                "Uploads an image, video or PDF document from the folder that the person shares, and returns its path, \
+                 which create_post and change_post accept in media."
+            }
         }
     }
 
@@ -141,7 +152,7 @@ impl Tool {
             | Self::ListPosts
             | Self::GetPost
             | Self::ExplainError => Effect::Reads,
-            Self::UploadMediaFromUrl => Effect::Adds,
+            Self::UploadMediaFromUrl | Self::UploadMediaFromFile => Effect::Adds,
             Self::CreatePost => Effect::AddsOnce,
             Self::ChangePost | Self::CancelPost | Self::RetryPost => Effect::Replaces,
         }
@@ -180,6 +191,7 @@ impl Tool {
             Self::RetryPost => schema_for_type::<input::RetryPost>(),
             Self::UploadMediaFromUrl => request::schema_of_fetched_file().into(),
             Self::ExplainError => schema_for_type::<input::ExplainError>(),
+            Self::UploadMediaFromFile => schema_for_type::<input::UploadMediaFromFile>(),
         }
     }
 
@@ -201,6 +213,7 @@ impl Tool {
             }
             Self::UploadMediaFromUrl => output::schema([("file", output::response::<MediumView>())]),
             Self::ExplainError => output::schema([("accounts", output::own::<ExplainedAccount>())]),
+            Self::UploadMediaFromFile => output::schema([("file", output::response::<DescribedMedia>())]),
         }
     }
 
@@ -224,6 +237,10 @@ impl Tool {
             Self::RetryPost => writing::retry_post(server, parse(arguments)?).await,
             Self::UploadMediaFromUrl => writing::upload_media(client, &parse(arguments)?).await,
             Self::ExplainError => explain::explain(server, &parse(arguments)?).await,
+            Self::UploadMediaFromFile => match &server.files {
+                Some(files) => files.upload(parse(arguments)?).await,
+                None => Err(ToolError::Input("the person shares no files".to_owned())),
+            },
         }
     }
 }

@@ -119,6 +119,15 @@ pub(crate) struct RetryPost {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(crate = "rmcp::schemars")]
+pub(crate) struct UploadMediaFromFile {
+    /// The name of the file in the folder that the person shares, such as `boat.png`.
+    #[schemars(length(max = 4096))]
+    pub(crate) file: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(crate = "rmcp::schemars")]
 pub(crate) struct ExplainError {
     /// The id of a post that failed or is being retried.
     pub(crate) post: Option<u64>,

@@ -1,11 +1,12 @@
-//! Eleven tools of the Model Context Protocol for assistants, on top of the API's client. `catalogue`
-//! lists them.
+//! Eleven tools of the Model Context Protocol for assistants, on top of the API's client, and a
+//! twelfth for files of a user's machine. `catalogue` lists them.
 //!
 //! The tools are the same over HTTP (the function `mcp`) and on a user's machine (`social mcp`). Each
 //! makes one or two API calls and decides nothing that the API decides.
 
 mod catalogue;
 mod explain;
+mod files;
 mod input;
 mod output;
 mod reading;
@@ -28,6 +29,7 @@ use rmcp::service::{RequestContext, RoleServer};
 
 use crate::catalogue::Tool;
 
+pub use crate::files::LocalFiles;
 #[cfg(feature = "stdio")]
 pub use crate::stdio::{StdioError, serve_stdio};
 
@@ -44,12 +46,18 @@ pub struct Server {
     origin: String,
     /// The offset from UTC at the person's place, such as `+01:00`, if the server knows it.
     offset: Option<String>,
+    /// Files of the machine, if the person shares some.
+    files: Option<LocalFiles>,
 }
 
 impl Server {
     /// The client has the user's token. `origin` is that of the service's pages.
     pub fn new(client: Client, origin: String) -> Self {
-        Self { client, origin, offset: None }
+        Self { client, origin, offset: None, files: None }
+    }
+
+    fn has(&self, tool: Tool) -> bool {
+        tool != Tool::UploadMediaFromFile || self.files.is_some()
     }
 
     fn instructions(&self) -> String {
@@ -85,11 +93,13 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(Tool::ALL.map(Tool::described).into()))
+        Ok(ListToolsResult::with_all_items(
+            Tool::ALL.into_iter().filter(|it| self.has(*it)).map(Tool::described).collect(),
+        ))
     }
 
     fn get_tool(&self, name: &str) -> Option<rmcp::model::Tool> {
-        Tool::named(name).map(Tool::described)
+        Tool::named(name).filter(|it| self.has(*it)).map(Tool::described)
     }
 
     async fn call_tool(
@@ -97,7 +107,7 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = Tool::named(&request.name) else {
+        let Some(tool) = Tool::named(&request.name).filter(|it| self.has(*it)) else {
             return Err(ErrorData::invalid_params(
                 format!("unknown tool {:?}; tools/list lists the tools", displayable_name(&request.name)),
                 None,

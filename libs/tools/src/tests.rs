@@ -8,12 +8,13 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use client::{BaseUrl, Client, RetryPolicy};
+use rmcp::handler::server::ServerHandler;
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::{Value, json};
 
-use crate::Server;
 use crate::catalogue::Tool;
 use crate::result::{ToolError, result};
+use crate::{LocalFiles, Server};
 
 /// One request that the API got.
 #[derive(Clone, Debug)]
@@ -182,7 +183,8 @@ async fn structured_content_has_the_texts_and_fits_the_schema() {
         let schema = tool.described().output_schema.unwrap();
         for (property, value) in structured.as_object().unwrap() {
             assert!(schema["properties"].get(property).is_some(), "{}: {property}", tool.name());
-            assert!(property == "summary" || Some(property.as_str()) == name && value.to_string() == texts[1]);
+            let is_text = || serde_json::from_str::<Value>(texts[1]).unwrap() == *value;
+            assert!(property == "summary" || Some(property.as_str()) == name && is_text());
         }
     }
 }
@@ -299,7 +301,8 @@ async fn invalid_arguments_are_rejected_before_any_call() {
         ("change_post", json!({ "post": 7, "scheduled_at": "2026-11-21T09:30:00" }), "offset"),
         ("retry_post", json!({ "post": 7, "scheduled_at": "2026-11-21T09:30:00" }), "offset"),
         ("upload_media_from_url", json!({ "mime_type": "image/png" }), "source_url"),
-        ("get_post", json!({ "post": "seven" }), "seven"),
+        ("get_post", json!({ "post": "seven" }), "a whole number"),
+        ("create_post", json!({ "idempotency_key": "a", "thread": {} }), "expected a list"),
         ("cancel_post", json!({ "post": 7, "then": "publish" }), "publish"),
         ("explain_error", json!({}), "name a post"),
     ] {
@@ -307,6 +310,38 @@ async fn invalid_arguments_are_rejected_before_any_call() {
         assert!(is_error && text.contains(word) && text.contains("Nothing was changed"), "{tool} {arguments}: {text}");
     }
     assert!(api.asked().is_empty());
+}
+
+#[tokio::test]
+async fn file_is_uploaded_only_if_the_person_shares_some() {
+    let server = FakeApi::default().server().await;
+    let file = json!({ "file": "boat.png" });
+    assert!(server.get_tool("upload_media_from_file").is_none() && server.get_tool("get_post").is_some());
+    assert!(call(&server, "upload_media_from_file", file.clone()).await.0);
+
+    let files = LocalFiles::new(|name| Box::pin(async move { Ok(format!("media/1/{name}")) }));
+    let server = Server { files: Some(files), ..server };
+    let (is_error, text) = call(&server, "upload_media_from_file", file).await;
+
+    assert!(!is_error && text.contains(r#"{"path":"media/1/boat.png"}"#), "{text}");
+    assert!(server.get_tool("upload_media_from_file").is_some());
+}
+
+#[tokio::test]
+async fn error_of_an_argument_has_no_words_of_rust() {
+    let server = FakeApi::default().server().await;
+    let wrong = [json!(7), json!("x"), json!(-1.5), json!({}), json!([7]), json!([[]]), json!(true)];
+    for tool in Tool::ALL {
+        let schema = tool.described().input_schema;
+        let fields = schema["properties"].as_object().unwrap().keys();
+        for (field, value) in fields.flat_map(|field| wrong.iter().map(move |value| (field, value))) {
+            let (_, text) = call(&server, tool.name(), json!({ field: value })).await;
+            let error = text.lines().next().unwrap();
+            for word in ["struct", "sequence", " map", "u16", "u64", "variant", "enum", "newtype", "tuple"] {
+                assert!(!error.contains(word), "{} {field} {value}: {error}", tool.name());
+            }
+        }
+    }
 }
 
 #[tokio::test]
