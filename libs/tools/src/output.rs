@@ -105,8 +105,8 @@ pub(crate) fn schema(properties: impl IntoIterator<Item = (&'static str, JsonObj
 /// fields suffice.
 pub(crate) fn response<R: ToSchema>() -> JsonObject {
     let mut schema = Value::Object(request::schema::<R>());
-    remove_descriptions(&mut schema);
-    if let Value::Object(schema) = schema { schema } else { JsonObject::new() }
+    remove(&mut schema, "description");
+    into_object(schema)
 }
 
 /// A list of responses of the API.
@@ -114,9 +114,11 @@ pub(crate) fn responses<R: ToSchema>() -> JsonObject {
     list(response::<R>())
 }
 
-/// A list of a tool's own type.
+/// A list of a tool's own type, without formats such as `uint64`, which validators do not know.
 pub(crate) fn own<T: JsonSchema + Any>() -> JsonObject {
-    list(JsonObject::clone(&schema_for_output::<T>()))
+    let mut schema = Value::Object(list(JsonObject::clone(&schema_for_output::<T>())));
+    remove(&mut schema, "format");
+    into_object(schema)
 }
 
 fn list(mut entry: JsonObject) -> JsonObject {
@@ -128,14 +130,18 @@ fn list(mut entry: JsonObject) -> JsonObject {
     list
 }
 
-fn remove_descriptions(schema: &mut Value) {
+fn into_object(schema: Value) -> JsonObject {
+    if let Value::Object(schema) = schema { schema } else { JsonObject::new() }
+}
+
+/// Removes a keyword whose value is a text. A property of the same name has a schema.
+fn remove(schema: &mut Value, keyword: &str) {
     match schema {
         Value::Object(keywords) => {
-            // A property of this name has a schema, not a text.
-            keywords.retain(|name, value| name != "description" || !value.is_string());
-            keywords.values_mut().for_each(remove_descriptions);
+            keywords.retain(|name, value| name != keyword || !value.is_string());
+            keywords.values_mut().for_each(|it| remove(it, keyword));
         }
-        Value::Array(values) => values.iter_mut().for_each(remove_descriptions),
+        Value::Array(values) => values.iter_mut().for_each(|it| remove(it, keyword)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
