@@ -105,7 +105,7 @@ pub(crate) fn parse<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, Too
     serde_json::from_value(Value::Object(arguments)).map_err(|error| ToolError::Input(plain_words(&error.to_string())))
 }
 
-/// An error of `serde` without the words of Rust. `serde` names what was given, then what it expected.
+/// An error of `serde` without terms of Rust. `serde` names what was given, then what it expected.
 fn plain_words(error: &str) -> String {
     let Some((given, expected)) = error.rsplit_once(", expected ") else { return error.to_owned() };
     let given = match given.rsplit_once(": ") {

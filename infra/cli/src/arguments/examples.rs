@@ -2,7 +2,7 @@
 
 use clap::Command;
 
-/// The words of a command, and command lines of it.
+/// The name of a command, such as `posts list`, and command lines of it.
 const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "",
