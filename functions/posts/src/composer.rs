@@ -1,5 +1,5 @@
 //! `/account/posts/new` and `/account/posts/{post}`: the form in which users write, check, schedule
-//! and change a post, and see what became of it on each account.
+//! and change a post, and see its state on each account.
 //!
 //! The form is parsed and checked by the code of `POST /posts` and `PATCH /posts/{post}`. It works
 //! without scripts: a button that adds or removes a part of the post sends the form, and the page

@@ -16,7 +16,7 @@ use super::entries::{Entries, account_prefix};
 use super::{Notice, Report};
 use crate::posts_forms::to_sentence;
 
-/// What a page is rendered from, beside the post and the entries.
+/// What a page is rendered from, in addition to the post and the entries.
 pub(super) struct Context<'a> {
     pub(super) csrf: &'a str,
     /// The idempotency key of the form of a new post.
