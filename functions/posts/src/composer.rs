@@ -15,7 +15,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use domain::id::PostId;
 use domain::idempotency::IdempotencyKey;
-use domain::post::{Authority, IfMatch, Post};
+use domain::post::{Authority, IfMatch, Post, PostStatus};
 use domain::schedule;
 use domain::token;
 use domain::validation_errors::ValidationErrors;
@@ -47,6 +47,8 @@ pub(crate) struct NewPostQuery {
 #[derive(Deserialize)]
 pub(crate) struct PostQuery {
     done: Option<Done>,
+    /// The time that was entered for a draft, which does not store it.
+    at: Option<String>,
 }
 
 /// What the last button has done.
@@ -105,6 +107,8 @@ impl Action {
 /// What a page reports above the form.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Report {
+    /// That of the response: of an error if nothing was stored.
+    status: StatusCode,
     /// What happened, or why nothing did.
     pub(super) notice: Option<Notice>,
     pub(super) errors: ValidationErrors,
@@ -136,8 +140,11 @@ pub(crate) async fn show(
     PageQuery(query): PageQuery<PostQuery>,
 ) -> PageResult<Page> {
     let post = find(&app, &session, &post).await?;
-    let entries = Entries::from_post(&post);
-    let report = Report { notice: query.done.map(Notice::from), ..Report::default() };
+    let mut entries = Entries::from_post(&post);
+    if let Some(at) = query.at.filter(|_| post.status == PostStatus::Draft) {
+        entries.set_time(&at);
+    }
+    let report = Report { notice: query.done.and_then(|it| it.notice(&post)), ..Report::default() };
     render(&app, &session, Some(post), &entries, report).await
 }
 
@@ -157,10 +164,12 @@ pub(crate) async fn submit_new(
     let request = request::new_post(fields(body, errors), Authority::default(), app.api.clock.now());
     let created = app.scheduling.create_post(session.user, request, Some(&key)).await.map_err(PostsError::from)?;
     let report = match created {
-        Created::New(post) | Created::Replayed(post) => return Ok(redirect(post.post_id, action).into_response()),
+        Created::New(post) | Created::Replayed(post) => {
+            return Ok(redirect(post.post_id, action, &entries).into_response());
+        }
         Created::Refused(reason) => Report::not_created(&session, address, reason)?,
     };
-    Ok(render(&app, &session, None, &entries, report).await?.status(StatusCode::UNPROCESSABLE_ENTITY).into_response())
+    Ok(render(&app, &session, None, &entries, report).await?.into_response())
 }
 
 /// Changes a post.
@@ -171,30 +180,32 @@ pub(crate) async fn submit(
     Segments(post): Segments<String>,
     PageForm(entries): PageForm<Entries, FORM_KIB>,
 ) -> PageResult<Response> {
-    let (action, entries) = read(&session, &entries)?;
+    let (action, mut entries) = read(&session, &entries)?;
     let post = find(&app, &session, &post).await?;
     if let Some(page) = render_unstored(&app, &session, address, Some(&post), action, &entries).await? {
         return Ok(page.into_response());
     }
     let (body, errors) = body(&app, &session, Some(&post), action, &entries).await?;
-    let revision = entries.get("revision").parse().map_err(|_| PageError::forged())?;
-    let condition = Some(IfMatch::revision(revision));
+    let condition = Some(IfMatch::revision(entries.revision().ok_or_else(PageError::forged)?));
     let request = request::changes(fields(body, errors), Authority::default(), condition, app.api.clock.now());
     let id = post.post_id;
     let report = match app.scheduling.change_post(post, request).await.map_err(PostsError::from)? {
-        Changed::Done(_) => return Ok(redirect(id, action).into_response()),
+        Changed::Done(_) => return Ok(redirect(id, action, &entries).into_response()),
         // A signed-in user may write all posts of the account.
         Changed::NotThere | Changed::DraftsOnly => return Err(PostsError::NotFound.into()),
-        Changed::Stale | Changed::NeedsRevision => Report::bad(
-            "The post was changed after you opened this page, so nothing was stored. Open the post again to see \
-             the change. If you press the button here again, your version replaces it.",
-        ),
+        Changed::Stale | Changed::NeedsRevision => {
+            entries.forget_revision();
+            Report::bad(
+                StatusCode::PRECONDITION_FAILED,
+                "The post was changed after you opened this page, so nothing was stored. Open the post again to see \
+                 the change. If you press the button here again, your version replaces it.",
+            )
+        }
         Changed::NotInPlan(why) => Report::not_in_plan(&session, address, &why),
         Changed::Invalid(errors) => Report::refused(errors),
     };
     let post = find(&app, &session, &id.to_string()).await?;
-    let page = render(&app, &session, Some(post), &entries, report).await?;
-    Ok(page.status(StatusCode::UNPROCESSABLE_ENTITY).into_response())
+    Ok(render(&app, &session, Some(post), &entries, report).await?.into_response())
 }
 
 /// The button, and the entries without what is marked for removal.
@@ -247,6 +258,13 @@ async fn body(
     let connections = app.api.store.connections(session.user).await?;
     let provider = |id| connections.iter().find(|it| it.connection_id == id).map_or("", |it| it.provider.as_str());
     let mut body = entries.body(|id| app.scheduling.rules.vocabulary.options(provider(id)));
+    if let Some(post) = post.filter(|_| action != Action::Check) {
+        let stored = Entries::from_post(post).body(|id| app.scheduling.rules.vocabulary.options(provider(id)));
+        // Unchanged accounts are left out, because a request can name only connected ones.
+        if stored["platforms"] == body["platforms"] {
+            body.remove("platforms");
+        }
+    }
     let mut errors = ValidationErrors::new();
     let at = entries.scheduled_at().map(|it| schedule::show(it).into());
     let before = post.and_then(|it| it.scheduled_at);
@@ -281,8 +299,12 @@ fn idempotent(session: &SignedIn, entries: &Entries, body: &Map<String, Value>) 
     Ok(IdempotentRequest { user: session.user, route: "POST /account/posts/new", key, body_hash })
 }
 
-fn redirect(post: PostId, action: Action) -> Redirect {
-    Redirect::to(&format!("/account/posts/{post}?done={}", action.done()))
+fn redirect(post: PostId, action: Action, entries: &Entries) -> Redirect {
+    let page = format!("/account/posts/{post}?done={}", action.done());
+    match entries.scheduled_at().filter(|_| action == Action::Save) {
+        Some(_) => Redirect::to(&format!("{page}&at={}", entries.get("at").trim())),
+        None => Redirect::to(&page),
+    }
 }
 
 async fn render(
@@ -294,11 +316,11 @@ async fn render(
 ) -> PageResult<Page> {
     let mut connections = app.api.store.connections(session.user).await?;
     connections.sort_by_key(|it| (it.rules.title.clone(), it.profile.shown_name()));
-    let files = post.iter().flat_map(Post::files).cloned().collect();
+    let files = entries.paths().filter(|it| it.user() == session.user);
     let context = Context {
         csrf: session.csrf(),
         key: token::random_token().expose_secret().to_owned(),
-        links: links(app.scheduling.bucket.clone(), session.user, files).await,
+        links: links(&app.scheduling.bucket, files).await,
         connections: &connections,
         vocabulary: &app.scheduling.rules.vocabulary,
         now: app.api.clock.now(),
@@ -306,12 +328,12 @@ async fn render(
     let page = ComposerPage::new(&context, post.as_ref(), entries, &report);
     let title = if post.is_some() { "Your post" } else { "New post" };
     let page = Page::render(title, &page)?.signed_in(session).with_account_navigation(AccountPage::Posts);
-    Ok(page.with_avatars())
+    Ok(page.with_avatars().status(report.status))
 }
 
 impl Report {
     fn refused(errors: ValidationErrors) -> Self {
-        Self { errors, ..Self::default() }
+        Self { status: StatusCode::UNPROCESSABLE_ENTITY, errors, ..Self::default() }
     }
 
     fn not_created(session: &SignedIn, address: ClientIp, reason: NotCreated) -> PageResult<Self> {
@@ -320,6 +342,7 @@ impl Report {
             NotCreated::NotInPlan(why) => Self::not_in_plan(session, address, &why),
             NotCreated::NoUser => return Err(PageError::signed_out("/sign-in")),
             NotCreated::KeyReused => Self::bad(
+                StatusCode::UNPROCESSABLE_ENTITY,
                 "This form has created a post already. Look at your posts first. If you press the button again, a second \
                  post is created.",
             ),
@@ -328,22 +351,29 @@ impl Report {
 
     fn not_in_plan(session: &SignedIn, address: ClientIp, why: &str) -> Self {
         audit_plan_refusal(session, address, why);
-        Self::bad(why)
+        Self::bad(StatusCode::FORBIDDEN, why)
     }
 
-    fn bad(text: &str) -> Self {
-        Self { notice: Some(Notice { text: text.to_owned(), is_bad: true }), ..Self::default() }
+    fn bad(status: StatusCode, text: &str) -> Self {
+        Self { status, notice: Some(Notice { text: text.to_owned(), is_bad: true }), ..Self::default() }
     }
 }
 
-impl From<Done> for Notice {
-    fn from(done: Done) -> Self {
-        let text = match done {
-            Done::Saved => "Saved.",
-            Done::Scheduled => "The post is scheduled.",
-            Done::Publishing => "Publishing has begun. Reload the page to see the result.",
-            Done::Unscheduled => "The post is now a draft.",
+impl Done {
+    /// What the page says, as long as it is true.
+    fn notice(self, post: &Post) -> Option<Notice> {
+        let text = match self {
+            Self::Saved if post.status == PostStatus::Draft => {
+                "Saved as a draft, without a time. To publish it at a time, press Schedule."
+            }
+            Self::Saved => "Saved.",
+            Self::Scheduled if post.status == PostStatus::Scheduled => "The post is scheduled.",
+            Self::Publishing if matches!(post.status, PostStatus::Scheduled | PostStatus::Publishing) => {
+                "The post is being published. Reload the page to see the result."
+            }
+            Self::Unscheduled if post.status == PostStatus::Draft => "The post is now a draft.",
+            Self::Scheduled | Self::Publishing | Self::Unscheduled => return None,
         };
-        Self { text: text.to_owned(), is_bad: false }
+        Some(Notice { text: text.to_owned(), is_bad: false })
     }
 }

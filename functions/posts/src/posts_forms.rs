@@ -21,7 +21,7 @@ pub(crate) struct PostForm {
 }
 
 #[derive(Deserialize)]
-pub(crate) struct TryAgainForm {
+pub(crate) struct RevisionForm {
     csrf: String,
     /// The revision that the page showed.
     revision: u64,
@@ -47,10 +47,12 @@ pub(crate) async fn delete(
     session: SignedIn,
     address: ClientIp,
     Segments(post): Segments<String>,
-    PageForm(form): PageForm<PostForm>,
+    PageForm(form): PageForm<RevisionForm>,
 ) -> PageResult<Redirect> {
     let post = found(&app, &session, &form.csrf, &post).await?;
-    let deleted = app.scheduling.delete_post(post, Authority::default(), None).await.map_err(PostsError::from)?;
+    let condition = IfMatch::revision(form.revision);
+    let deleted = app.scheduling.delete_post(post, Authority::default(), Some(&condition)).await;
+    let deleted = deleted.map_err(PostsError::from)?;
     check_changed(&session, address, deleted)?;
     Ok(Redirect::to("/account/posts?done=deleted"))
 }
@@ -61,7 +63,7 @@ pub(crate) async fn try_again(
     session: SignedIn,
     address: ClientIp,
     Segments(post): Segments<String>,
-    PageForm(form): PageForm<TryAgainForm>,
+    PageForm(form): PageForm<RevisionForm>,
 ) -> PageResult<Redirect> {
     let post = found(&app, &session, &form.csrf, &post).await?;
     // The page may be old. It must not publish a post that was scheduled for another day since, or
@@ -117,19 +119,38 @@ pub(crate) fn audit_plan_refusal(session: &SignedIn, address: ClientIp, why: &st
     audit::Entry::new(audit::Event::PlanRefused).user(session.user).address(address.0).why(why).write();
 }
 
-/// The error without the name of the field, which page users do not know.
+/// The error as a sentence for people, who do not know the names of fields.
 pub(crate) fn to_sentence(field: &str, message: &str) -> String {
-    let text = message.strip_prefix(field).unwrap_or(message).trim();
-    let text = if field.ends_with("connected_account_id") && text != message {
-        format!("an account {text}")
-    } else if field == "status" && text != message {
-        format!("the post {text}")
-    } else {
-        text.to_owned()
+    let text = match message.strip_prefix(field) {
+        Some(rest) => format!("{}{rest}", subject(field)),
+        None => message.to_owned(),
     };
-    let mut chars = text.chars();
+    let mut chars = text.trim().chars();
     let first: String = chars.next().map(|it| it.to_uppercase().to_string()).unwrap_or_default();
     format!("{first}{}.", chars.as_str().trim_end_matches('.'))
+}
+
+/// A field of a request as pages call it.
+fn subject(field: &str) -> String {
+    let number = |it: &str| it.parse::<usize>().map_or_else(|_| it.to_owned(), |it| (it + 1).to_string());
+    match field.split('.').collect::<Vec<_>>().as_slice() {
+        ["platforms", _, "connected_account_id"] => "an account".to_owned(),
+        ["platforms", _, "options", name, ..] => name.replace('_', " "),
+        ["platforms", _, rest @ ..] if !rest.is_empty() => subject(&rest.join(".")),
+        ["thread", index, rest @ ..] if !rest.is_empty() => {
+            format!("{} of reply {}", subject(&rest.join(".")), number(index))
+        }
+        ["content"] => "the text".to_owned(),
+        ["media"] => "the list of files".to_owned(),
+        ["media", index] | ["media", index, "path"] => format!("file {}", number(index)),
+        ["media", index, "alt_text"] => format!("the alt text of file {}", number(index)),
+        ["thread", index] => format!("reply {}", number(index)),
+        ["labels", index] => format!("label {}", number(index)),
+        ["scheduled_at"] => "the time".to_owned(),
+        ["external_id"] => "the ID".to_owned(),
+        ["status"] => "the post".to_owned(),
+        _ => field.replace('_', " "),
+    }
 }
 
 const HERE: &str = "/account/posts";
@@ -147,6 +168,17 @@ mod tests {
     #[test]
     fn page_error_has_no_field_names() {
         for (field, message, expected) in [
+            (
+                "thread.0.media.1.alt_text",
+                "thread.0.media.1.alt_text is missing",
+                "The alt text of file 2 of reply 1 is missing.",
+            ),
+            ("platforms.3.content", "platforms.3.content is required", "The text is required."),
+            (
+                "platforms.3.options.first_comment",
+                "platforms.3.options.first_comment may not be blank",
+                "First comment may not be blank.",
+            ),
             (
                 "platforms.0.connected_account_id",
                 "platforms.0.connected_account_id needs reconnection; connect the account again first",

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use cloud::bucket::Bucket;
 use contract::Timestamp;
 use domain::attempt::Attempt;
-use domain::id::{MediaId, UserId};
+use domain::id::MediaId;
 use domain::media::{Attachment, MediaPath};
 use domain::options::{OptionValue, Options};
 use domain::post::{Post, PostStatus, SegmentContent, SegmentView, Target, TargetStatus};
@@ -26,7 +26,8 @@ const LINK_LASTS: Duration = Duration::from_hours(2);
 
 /// The post as the API shows it. Links to the files are signed here, without a call.
 pub(crate) async fn view(app: &App, post: &Post) -> contract::Post {
-    let links = links(app.scheduling.bucket.clone(), post.user_id, post.files().cloned().collect()).await;
+    let paths = post.files().map(|it| MediaPath::new(post.user_id, it.media_id, it.mime_type));
+    let links = links(&app.scheduling.bucket, paths).await;
     contract::Post {
         id: post.post_id.get(),
         revision: post.revision,
@@ -50,12 +51,11 @@ pub(crate) async fn respond(app: &App, status: StatusCode, post: &Post) -> Respo
 }
 
 /// A link to each of these files, which may contain duplicates.
-pub(crate) async fn links(bucket: Bucket, user: UserId, files: Vec<Attachment>) -> BTreeMap<MediaId, String> {
+pub(crate) async fn links(bucket: &Bucket, paths: impl Iterator<Item = MediaPath>) -> BTreeMap<MediaId, String> {
     let mut links = BTreeMap::new();
-    for file in files {
-        let Entry::Vacant(entry) = links.entry(file.media_id) else { continue };
-        let path = MediaPath::new(user, file.media_id, file.mime_type).to_string();
-        let link = bucket.presigned_get(&path, LINK_LASTS).await;
+    for path in paths {
+        let Entry::Vacant(entry) = links.entry(path.media()) else { continue };
+        let link = bucket.presigned_get(&path.to_string(), LINK_LASTS).await;
         entry.insert(link.unwrap_or_else(|error| {
             tracing::error!(%error, "link to a file could not be signed");
             String::new()

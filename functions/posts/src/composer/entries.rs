@@ -10,13 +10,16 @@ use chrono::{DateTime, Utc};
 use domain::id::{ConnectionId, UserId};
 use domain::media::{AltText, Attachment, MediaPath};
 use domain::options::{OptionKind, OptionSpec, OptionValue};
-use domain::post::{MAX_MEDIA, Post, SegmentContent, Target};
+use domain::post::{MAX_MEDIA, MAX_TARGETS, Post, SegmentContent, Target};
 use domain::rules::MAX_REPLIES;
 use domain::text::Label;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::local_time;
+
+/// The most accounts with files or replies of their own that a form keeps.
+const MAX_ACCOUNTS: usize = 100;
 
 /// The value that browsers send for a box that is checked.
 const ON: &str = "on";
@@ -42,7 +45,7 @@ impl Entries {
         entries.set_replies("", &post.thread, post.user_id);
         entries.set("external_id", post.external_id.as_ref().map_or("", |it| it.as_str()));
         let labels: Vec<_> = post.labels.iter().map(Label::as_str).collect();
-        entries.set("labels", &labels.join(", "));
+        entries.set("labels", &labels.join("\n"));
         entries.set("at", &post.scheduled_at.map(local_time::show).unwrap_or_default());
         for target in &post.targets {
             entries.set_target(target, post.user_id);
@@ -117,6 +120,21 @@ impl Entries {
         self.0.insert(name.to_owned(), value.to_owned());
     }
 
+    /// Sets the time as the form has it.
+    pub(super) fn set_time(&mut self, raw: &str) {
+        self.set("at", raw);
+    }
+
+    /// The revision that the page showed; `None` if the entries are those of the stored post.
+    pub(super) fn revision(&self) -> Option<u64> {
+        self.get("revision").parse().ok()
+    }
+
+    /// Makes the entries a change of the current revision.
+    pub(super) fn forget_revision(&mut self) {
+        self.0.remove("revision");
+    }
+
     pub(super) fn check(&mut self, name: &str) {
         self.set(name, ON);
     }
@@ -125,7 +143,8 @@ impl Entries {
     pub(super) fn accounts(&self) -> impl Iterator<Item = (ConnectionId, String)> {
         let checked: BTreeSet<_> =
             self.0.keys().filter_map(|it| ConnectionId::parse(it.strip_prefix("to.")?)).collect();
-        checked.into_iter().map(|it| (it, account_prefix(it)))
+        // One more than permitted, which the API refuses.
+        checked.into_iter().take(MAX_TARGETS + 1).map(|it| (it, account_prefix(it)))
     }
 
     /// The prefixes of the files below a prefix, without those that are being removed.
@@ -143,12 +162,20 @@ impl Entries {
         names.filter(is_kept).collect()
     }
 
+    /// The files of the form.
+    pub(super) fn paths(&self) -> impl Iterator<Item = MediaPath> {
+        let paths = self.0.iter().filter(|it| it.0.ends_with(".path"));
+        paths.filter_map(|it| MediaPath::parse(it.1).ok())
+    }
+
     /// Removes what is marked for removal and numbers the rest anew, so that names and paths of
     /// errors agree.
     pub(super) fn renumbered(&self) -> Self {
         let mut next = Self(self.0.iter().filter(|it| !is_numbered(it.0)).map(owned).collect());
-        let prefixes = self.accounts().map(|(_, it)| format!("{it}."));
-        for prefix in prefixes.chain([String::new()]) {
+        // An account that is not chosen keeps what was entered for it.
+        let own = self.0.keys().filter_map(|it| it.strip_suffix(".own_media").or(it.strip_suffix(".own_thread")));
+        let prefixes: BTreeSet<_> = own.take(2 * MAX_ACCOUNTS).map(|it| format!("{it}.")).collect();
+        for prefix in prefixes.into_iter().chain([String::new()]) {
             next.move_files(self, &prefix, &prefix);
             for (index, from) in self.replies(&prefix).into_iter().enumerate() {
                 let to = format!("{prefix}thread.{index}");
@@ -167,18 +194,15 @@ impl Entries {
         }
     }
 
-    /// Adds an empty reply, up to the most that any platform takes.
+    /// Adds an empty reply. The page offers this up to the most that any platform takes.
     pub(super) fn add_reply(&mut self) {
-        let count = self.replies("").len();
-        if count < MAX_REPLIES {
-            self.set(&format!("thread.{count}.content"), "");
-        }
+        self.set(&format!("thread.{}.content", self.replies("").len()), "");
     }
 
     /// The body of the API, without a time. `options` are those of an account's platform.
     pub(super) fn body(&self, options: impl Fn(ConnectionId) -> &'static [OptionSpec]) -> Map<String, Value> {
         let platforms: Vec<_> = self.accounts().map(|(id, prefix)| self.target(id, &prefix, options(id))).collect();
-        let labels = self.get("labels").split([',', '\n']).map(str::trim).filter(|it| !it.is_empty());
+        let labels = self.get("labels").lines().filter(|it| !it.trim().is_empty());
         let mut body = Map::new();
         body.insert("content".to_owned(), self.get("content").into());
         body.insert("media".to_owned(), self.media(""));
@@ -307,9 +331,12 @@ mod tests {
         let connections = [a_connection(&user), a_connection(&user), a_connection(&user)];
         let mut post = a_post(&user, None, &connections);
         post.text = text("Two\nlines");
-        post.media = vec![Attachment { alt_text: AltText::parse("A boat").ok(), ..an_attachment(1) }, an_attachment(2)];
+        post.media = vec![
+            Attachment { alt_text: AltText::parse("A boat\nat the pier").ok(), ..an_attachment(1) },
+            an_attachment(2),
+        ];
         post.thread = vec![SegmentContent { text: text("Reply"), media: vec![an_attachment(3)] }];
-        post.labels = vec![Label::parse("spring").unwrap(), Label::parse("last offer").unwrap()];
+        post.labels = vec![Label::parse("spring").unwrap(), Label::parse("last, offer").unwrap()];
         post.external_id = ExternalId::parse("order-1").ok();
         post.targets[0].text = Some(text("Its own"));
         post.targets[0].options = [
@@ -352,6 +379,18 @@ mod tests {
         assert_eq!(body["content"], "a\nb");
         assert_eq!(body["media"], json!([{"path": "two", "alt_text": "Two"}]));
         assert_eq!(body["thread"], json!([{"content": "second", "media": [{"path": "three", "alt_text": null}]}]));
+    }
+
+    #[test]
+    fn account_that_is_not_chosen_keeps_its_files() {
+        let entries = form(&[("to.9.own_media", "on"), ("to.9.media.0.path", "one"), ("to.9.content", "Its own")]);
+
+        let mut kept = entries.renumbered().renumbered();
+        kept.check("to.9");
+
+        let target = &kept.body(|_| OPTIONS)["platforms"][0];
+        assert_eq!(target["media"], json!([{"path": "one", "alt_text": null}]));
+        assert_eq!(target["content"], "Its own");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use domain::id::{ConnectionId, MediaId};
 use domain::media::{FileType, MediaPath};
 use domain::options::{OptionKind, OptionSpec, PlatformOptions, Required};
 use domain::post::{Post, PostStatus, Target, TargetStatus};
+use domain::rules::MAX_REPLIES;
 use domain::web_address::is_web_address;
 
 use super::entries::{Entries, account_prefix};
@@ -37,6 +38,8 @@ pub(super) struct ComposerPage<'a> {
     revision: u64,
     /// Whether the post can be changed.
     is_open: bool,
+    /// What Enter in a field does.
+    default_action: &'static str,
     state: Option<String>,
     notice: Option<&'a Notice>,
     problems: Vec<Problem>,
@@ -44,6 +47,7 @@ pub(super) struct ComposerPage<'a> {
     content: Field,
     files: Vec<FileView>,
     replies: Vec<ReplyView>,
+    can_add_reply: bool,
     /// Whether there is a file or a reply that can be marked for removal.
     has_parts: bool,
     accounts: Vec<AccountView>,
@@ -170,21 +174,28 @@ impl<'a> ComposerPage<'a> {
             csrf: context.csrf,
             key: &context.key,
             action: post.map_or_else(|| "/account/posts/new".to_owned(), |it| format!("/account/posts/{}", it.post_id)),
-            revision: post.map_or(0, |it| it.revision),
+            revision: entries.revision().or(post.map(|it| it.revision)).unwrap_or_default(),
             is_open,
+            // A failed post is published again only by its own buttons.
+            default_action: if post.is_some_and(|it| it.status == PostStatus::Failed) { "check" } else { "save" },
             state: post.map(|it| state_sentence(it, context.now)),
             notice: report.notice.as_ref(),
             problems: Vec::new(),
-            warnings: report.warnings.iter().map(|it| form.warning(&it.field, &it.message)).collect(),
+            warnings: report
+                .warnings
+                .iter()
+                .map(|it| to_sentence(&it.field, &format!("{} {}", it.field, it.message)))
+                .collect(),
             content: form.field("content"),
             files: form.files(""),
             replies: form.replies(""),
+            can_add_reply: entries.replies("").len() < MAX_REPLIES,
             has_parts: false,
             accounts,
             labels: form.field("labels"),
             external_id: form.field("external_id"),
             at: form.field("at"),
-            buttons: buttons(post.map(|it| it.status)),
+            buttons: buttons(post),
             post,
         };
         let has_own = |it: &AccountView| {
@@ -339,21 +350,13 @@ impl Form<'_> {
     }
 
     fn option(&self, account: &str, spec: &OptionSpec) -> OptionView {
+        let field = self.field(&format!("{account}.options.{}", spec.name));
         OptionView {
-            field: self.field(&format!("{account}.options.{}", spec.name)),
+            input: Input::new(spec.kind, &field.value),
+            field,
             label: label(spec.name),
             about: spec.about,
-            input: Input::new(spec.kind),
             is_required: spec.required == Required::Always,
-        }
-    }
-
-    fn warning(&self, field: &str, message: &str) -> String {
-        let name = self.entries.field_name(field);
-        let file = name.strip_suffix(".alt_text").and_then(|it| it.strip_prefix("media.")?.parse::<usize>().ok());
-        match file {
-            Some(index) => format!("The alt text of file {} {message}.", index + 1),
-            None => to_sentence(field, message),
         }
     }
 }
@@ -372,23 +375,28 @@ impl State {
 }
 
 impl Input {
-    fn new(kind: OptionKind) -> Self {
-        let choices = |it: &[&str]| it.iter().map(|it| ((*it).to_owned(), label(it))).collect();
-        match kind {
-            OptionKind::OneOf(values) => Self::Select(choices(values)),
-            OptionKind::Flag => {
-                Self::Select(vec![("true".to_owned(), "Yes".to_owned()), ("false".to_owned(), "No".to_owned())])
+    /// A draft can have a value of another type, which the field keeps.
+    fn new(kind: OptionKind, value: &str) -> Self {
+        let select = |mut choices: Vec<(String, String)>| {
+            if !value.is_empty() && choices.iter().all(|it| it.0 != value) {
+                choices.push((value.to_owned(), value.to_owned()));
             }
-            OptionKind::Number { min, max } => Self::Number { min, max },
+            Self::Select(choices)
+        };
+        match kind {
+            OptionKind::OneOf(values) => select(values.iter().map(|it| ((*it).to_owned(), label(it))).collect()),
+            OptionKind::Flag => {
+                select(vec![("true".to_owned(), "Yes".to_owned()), ("false".to_owned(), "No".to_owned())])
+            }
+            OptionKind::Number { min, max } if value.is_empty() || value.parse::<i64>().is_ok() => {
+                Self::Number { min, max }
+            }
             OptionKind::Texts { .. } | OptionKind::Ballot { .. } | OptionKind::TextsOf { .. } => Self::Lines,
-            OptionKind::Text { max } if LONG_TEXT < max => Self::Text,
+            OptionKind::Text { .. } | OptionKind::TextWithout { .. } => Self::Text,
             _ => Self::Line,
         }
     }
 }
-
-/// Options that accept more characters get a field of several lines.
-const LONG_TEXT: usize = 300;
 
 /// "First comment", from `first_comment`.
 fn label(name: &str) -> String {
@@ -407,7 +415,7 @@ fn state_sentence(post: &Post, now: DateTime<Utc>) -> String {
     let at = post.scheduled_at.map(|it| format!("{} ({})", date_and_time(it), distance(it, now))).unwrap_or_default();
     match post.status {
         PostStatus::Draft if post.is_scheduled_by_revision() => {
-            "Draft of an app that can only write drafts. Check it before you schedule it.".to_owned()
+            "An app that can only write drafts wrote this draft. Review it before you schedule it.".to_owned()
         }
         PostStatus::Draft => "Draft. It is published only when you schedule it.".to_owned(),
         PostStatus::Scheduled => format!("Scheduled for {at}."),
@@ -418,25 +426,24 @@ fn state_sentence(post: &Post, now: DateTime<Utc>) -> String {
 }
 
 /// The buttons at the end of the form, the most likely one first.
-fn buttons(status: Option<PostStatus>) -> Vec<Button> {
+fn buttons(post: Option<&Post>) -> Vec<Button> {
     let button = |action, label, class| Button { action, label, class };
-    match status {
+    let unschedule = || button("unschedule", "Change to draft", "quiet");
+    match post.map(|it| it.status) {
         None | Some(PostStatus::Draft) => vec![
             button("schedule", "Schedule", ""),
             button("publish_now", "Publish now", "quiet"),
             button("save", "Save draft", "quiet"),
             button("check", "Check", "quiet"),
         ],
-        Some(PostStatus::Scheduled) => vec![
-            button("save", "Save changes", ""),
-            button("publish_now", "Publish now", "quiet"),
-            button("unschedule", "Change to draft", "quiet"),
-        ],
-        Some(PostStatus::Failed) => vec![
-            button("publish_now", "Publish again now", ""),
-            button("schedule", "Schedule again", "quiet"),
-            button("unschedule", "Change to draft", "quiet"),
-        ],
+        Some(PostStatus::Scheduled) => {
+            vec![button("save", "Save changes", ""), button("publish_now", "Publish now", "quiet"), unschedule()]
+        }
+        Some(PostStatus::Failed) => {
+            let is_public = post.into_iter().flat_map(|it| &it.targets).any(Target::is_public);
+            let retry = [button("publish_now", "Publish again now", ""), button("schedule", "Schedule again", "quiet")];
+            retry.into_iter().chain((!is_public).then(unschedule)).collect()
+        }
         Some(PostStatus::Publishing | PostStatus::Published) => Vec::new(),
     }
 }
