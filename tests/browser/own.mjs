@@ -88,8 +88,9 @@ export async function ownComposer(tools, token, account) {
   const changed = await must(200, 'GET', `/posts/${id}`, undefined, token);
   ensure(changed.content === words && changed.thread.length === 0, `stored: ${JSON.stringify(changed)}`);
   await page.locator('#labels').evaluate((it) => it.closest('details').open = true);
-  // Enter in a field presses the first button of the form.
   await page.locator('#labels').fill('spring');
+  // Enter in a field presses the first button of the form.
+  await page.locator('#external_id').fill('order-1');
   await leads(() => page.keyboard.press('Enter'));
   const { labels } = await must(200, 'GET', `/posts/${id}`, undefined, token);
   ensure(labels[0] === 'spring', `labels: ${labels}`);
