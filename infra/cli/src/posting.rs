@@ -20,7 +20,7 @@ use crate::error::CliError;
 use crate::files::{Medium, hex};
 use crate::output::{self, notice, plain, plain_lines};
 use crate::session::Session;
-use crate::watch::watch;
+use crate::watch::watch_publication;
 use crate::when::{self, Zone};
 
 /// Maximum bytes of a text from standard input; 65,000 characters are less.
@@ -57,7 +57,7 @@ pub(crate) async fn post(session: &Session, arguments: arguments::Post) -> Resul
         return dry_run(session, &post).await;
     }
     match session.client.create_post(&post, Some(&key)).await {
-        Ok(response) if arguments.watch => watch(session, response.id).await,
+        Ok(response) if arguments.watch => watch_publication(session, response.id).await,
         Ok(response) if session.json => output::print_done(&response.json),
         Ok(response) => output::print_done(&made(&response, scheduled_at == Some(PostTime::Now))),
         Err(error @ (Error::Unknown(_) | Error::Unreadable(_))) => {

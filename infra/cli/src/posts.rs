@@ -14,7 +14,7 @@ use crate::posting::options::PostOption;
 use crate::posting::thread::{Thread, replies};
 use crate::posting::{entry_name, inspect_all, local, send, targets, text, time};
 use crate::session::Session;
-use crate::watch::watch;
+use crate::watch::{watch, watch_publication};
 
 pub(crate) async fn run(session: &Session, command: PostsCommand) -> Result<(), CliError> {
     match command {
@@ -37,7 +37,7 @@ pub(crate) async fn run(session: &Session, command: PostsCommand) -> Result<(), 
         PostsCommand::Retry { id, at, if_match, watch: waits } => {
             let at = at.as_deref().map(|it| time(it, false)).transpose()?;
             let post = retry(session, id, at.unwrap_or(PostTime::Now), if_match).await?;
-            if waits { watch(session, id).await } else { print_changed(session, &post) }
+            if waits { watch_publication(session, id).await } else { print_changed(session, &post) }
         }
     }
 }

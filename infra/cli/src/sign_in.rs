@@ -96,7 +96,9 @@ async fn wait_for_approval(client: &Client, device: &DeviceAuthorization) -> Res
 
 pub(crate) fn logout(common: &Common) -> Result<(), CliError> {
     let Some(origin) = Profile::forget(&common.profile)? else {
-        return output::line("You were not signed in");
+        return output::line(
+            "You were not signed in. If your keyring is locked, unlock it and run `social logout` again",
+        );
     };
     output::line(&format!("Signed out. The token stays valid until you revoke it at {origin}/account"))
 }

@@ -20,6 +20,19 @@ const LONGEST: Duration = Duration::from_mins(1);
 /// Waits, and prints the post. A post that failed is an error, like a request that the service
 /// refused.
 pub(crate) async fn watch(session: &Session, id: u64) -> Result<(), CliError> {
+    last_status(session, id).await.map(drop)
+}
+
+/// Waits like [`watch`]. A post that somebody made a draft again is an error too.
+pub(crate) async fn watch_publication(session: &Session, id: u64) -> Result<(), CliError> {
+    match last_status(session, id).await? {
+        PostStatus::Published => Ok(()),
+        other => Err(CliError::Refused(format!("post {id} was not published; it is {}", plain(other.as_str())))),
+    }
+}
+
+/// The status that does not change by itself.
+async fn last_status(session: &Session, id: u64) -> Result<PostStatus, CliError> {
     let post = last_state(session, id).await.map_err(|failure| match failure {
         CliError::Refused(_) | CliError::NotSignedIn(_) => failure,
         other => CliError::Unknown(format!("{other}\nwatch again with `social posts show {id} --watch`")),
@@ -29,7 +42,7 @@ pub(crate) async fn watch(session: &Session, id: u64) -> Result<(), CliError> {
         PostStatus::Failed => {
             Err(CliError::Refused(format!("post {id} has failed; fix the cause, then run `social posts retry {id}`")))
         }
-        _ => Ok(()),
+        status => Ok(status),
     }
 }
 
@@ -49,7 +62,7 @@ async fn last_state(session: &Session, id: u64) -> Result<ApiResponse<Post>, Cli
     }
 }
 
-/// The time until the next request; `None` if the post does not change until somebody changes it.
+/// The time until the next request; `None` if the post does not change by itself.
 fn wait(post: &Post, now: DateTime<Utc>) -> Option<Duration> {
     match post.status {
         PostStatus::Publishing => Some(INTERVAL),
