@@ -4,7 +4,7 @@
 //! `Matrix<true>` has OAuth 2.0, as Matrix Authentication Service 1.20 provides for Synapse, and
 //! accepts no passwords. A device is a grant of the kit's authorization server in both.
 //!
-//! A thin double. The full test run uses a real Synapse, which proves what this one leaves out: the
+//! A small fake. The full test run uses a real Synapse, which proves what this one leaves out: the
 //! validation of events, power levels, limits, the lifetimes of tokens. OAuth 2.0, the old page and
 //! faults exist only here.
 

@@ -1,6 +1,6 @@
 //! WordPress: one site, and one signed-in author with an account there.
 //!
-//! A thin double. The full test run uses a real WordPress 6.5, which proves what this one leaves
+//! A small fake. The full test run uses a real WordPress 6.5, which proves what this one leaves
 //! out: roles, capabilities and statuses, slugs, sizes of pictures, limits, the fields of responses
 //! that no adapter reads. The page for application passwords is here for users of the fakes, and
 //! faults exist only here. Unlike a real site, the fake refuses unknown fields, missing terms, and

@@ -59,10 +59,11 @@ async fn whatever_a_domain_says_leads_to_no_address_that_only_we_can_reach() {
 
         assert_eq!(name, "homeserver", "{inside}: {message}");
     }
-    for target in [&format!("http://169.254.169.254{WELL_KNOWN}"), WELL_KNOWN] {
-        harness.fake.faults().answer(Method::GET, WELL_KNOWN, 301, target.into(), 4);
+    for (target, calls) in [(&*format!("http://169.254.169.254{WELL_KNOWN}"), 1), (WELL_KNOWN, 4)] {
+        harness.fake.faults().answer(Method::GET, WELL_KNOWN, 301, target.into(), calls);
         // Without a usable discovery document, the server name itself is the homeserver.
         connect_with(&harness, &typed(USER, PASSWORD, &here)).await;
+        assert_eq!(harness.fake.faults().left(), 0, "{target}");
     }
 }
 
