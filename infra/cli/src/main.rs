@@ -18,7 +18,6 @@ mod posts;
 mod profile;
 mod session;
 mod sign_in;
-mod watch;
 mod webhooks;
 mod when;
 
@@ -53,7 +52,13 @@ async fn run(arguments: Arguments) -> Result<(), CliError> {
         Command::Platforms => connecting::platforms(&Session::open(&common)?).await,
         Command::Connect(it) => connecting::connect(&Session::open(&common)?, &it).await,
         Command::Connections { command } => connecting::run(&Session::open(&common)?, command).await,
-        Command::Post(it) => posting::post(&Session::open(&common)?, it).await,
+        Command::Post(it) => {
+            let session = Session::open(&common)?;
+            match posting::post(&session, it).await? {
+                Some(id) => posts::watch_publication(&session, id).await,
+                None => Ok(()),
+            }
+        }
         Command::Posts { command } => posts::run(&Session::open(&common)?, command).await,
         Command::Import(it) => import::run(&Session::open(&common)?, &it).await,
         Command::Export(it) => export::run(&Session::open(&common)?, &it).await,

@@ -20,13 +20,13 @@ use crate::error::CliError;
 use crate::files::{Medium, hex};
 use crate::output::{self, notice, plain, plain_lines};
 use crate::session::Session;
-use crate::watch::watch_publication;
 use crate::when::{self, Zone};
 
 /// Maximum bytes of a text from standard input; 65,000 characters are less.
 const MAX_TEXT: u64 = 1024 * 1024;
 
-pub(crate) async fn post(session: &Session, arguments: arguments::Post) -> Result<(), CliError> {
+/// Returns the id of a post whose publication the person waits for.
+pub(crate) async fn post(session: &Session, arguments: arguments::Post) -> Result<Option<u64>, CliError> {
     if arguments.to.is_empty() && !arguments.draft {
         return Err(CliError::Usage("name an account with --to, or save a draft with --draft".to_owned()));
     }
@@ -54,12 +54,12 @@ pub(crate) async fn post(session: &Session, arguments: arguments::Post) -> Resul
         ..NewPost::new(content)
     };
     if arguments.dry_run {
-        return dry_run(session, &post).await;
+        return dry_run(session, &post).await.map(|()| None);
     }
     match session.client.create_post(&post, Some(&key)).await {
-        Ok(response) if arguments.watch => watch_publication(session, response.id).await,
-        Ok(response) if session.json => output::print_done(&response.json),
-        Ok(response) => output::print_done(&made(&response, scheduled_at == Some(PostTime::Now))),
+        Ok(response) if arguments.watch => Ok(Some(response.id)),
+        Ok(response) if session.json => output::print_done(&response.json).map(|()| None),
+        Ok(response) => output::print_done(&made(&response, scheduled_at == Some(PostTime::Now))).map(|()| None),
         Err(error @ (Error::Unknown(_) | Error::Unreadable(_))) => {
             let time = at.map(|it| format!(" --at {it}")).unwrap_or_default();
             let again = format!("run the same command with --key {key}{time}; it creates the post only once");

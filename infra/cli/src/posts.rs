@@ -1,5 +1,7 @@
 //! `social posts …`.
 
+mod watch;
+
 use chrono::Utc;
 use client::{
     ApiResponse, Attempt, ListAttempts, ListPosts, NewPostMedia, NewThreadEntry, PageMeta, Post, PostChanges,
@@ -14,12 +16,13 @@ use crate::posting::options::PostOption;
 use crate::posting::thread::{Thread, replies};
 use crate::posting::{entry_name, inspect_all, local, send, targets, text, time};
 use crate::session::Session;
-use crate::watch::{watch, watch_publication};
+
+pub(crate) use self::watch::watch_publication;
 
 pub(crate) async fn run(session: &Session, command: PostsCommand) -> Result<(), CliError> {
     match command {
         PostsCommand::List(arguments) => list(session, arguments).await,
-        PostsCommand::Show { id, watch: true } => watch(session, id).await,
+        PostsCommand::Show { id, watch: true } => watch::watch(session, id).await,
         PostsCommand::Show { id, watch: false } => {
             let post = session.client.show_post(id).await.map_err(CliError::about("post", id))?;
             output::line(&if session.json { post.json } else { describe(&post.value, output::paint) })

@@ -5,10 +5,10 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use client::{ApiResponse, Post, PostStatus};
 
+use super::describe;
 use crate::error::CliError;
 use crate::output::{self, notice, plain};
 use crate::posting::local;
-use crate::posts::describe;
 use crate::session::Session;
 
 /// Interval between two requests. The API allows sixty requests a minute.
