@@ -11,9 +11,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::request;
-
-/// The property with the sentence. It is the only one that every result has.
-pub(crate) const SUMMARY: &str = "summary";
+use crate::result::SUMMARY;
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(crate = "rmcp::schemars")]

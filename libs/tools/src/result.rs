@@ -5,7 +5,8 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::output::SUMMARY;
+/// The property with the sentence. It is the only one that every result has.
+pub(crate) const SUMMARY: &str = "summary";
 
 /// A sentence, and named data. The structured content has both; the texts are for clients without it.
 pub(crate) struct ToolResult {
