@@ -36,6 +36,10 @@ pub const USER: &str = "@keeper:lighthouse.example";
 
 pub const PASSWORD: &str = "eight bells, all's well";
 
+/// The scopes that a device needs; the id of the device follows the second.
+const API: &str = "urn:matrix:client:api:*";
+const DEVICE: &str = "urn:matrix:client:device:";
+
 /// A room that the user has joined and may post to.
 pub const ROOM: &str = "!harbour:lighthouse.example";
 

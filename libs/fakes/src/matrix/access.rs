@@ -11,8 +11,7 @@ use serde_json::{Map, Value, json};
 use url::Url;
 
 use super::api_error::ApiError;
-use super::oauth::{API, DEVICE};
-use super::{Fake, MAX_FILE_BYTES, PASSWORD, USER};
+use super::{API, DEVICE, Fake, MAX_FILE_BYTES, PASSWORD, USER};
 use crate::fake::oauth::{Fault, Grant, OAuth, secret};
 use crate::fake::params::{bearer, essence};
 use crate::fake::wire::browser;

@@ -12,13 +12,9 @@ use platforms::conformance::fake_platform::Detour;
 use serde_json::{Value, json};
 
 use super::api_error::ApiError;
-use super::{Fake, USER, access};
+use super::{API, Fake, USER, access};
 use crate::fake::oauth::{App, Authorizes, Client, Rules, redirect_to_honest_page, secret};
 use crate::fake::params::Params;
-
-/// The scopes that a device needs; the id of the device follows the second.
-pub(super) const API: &str = "urn:matrix:client:api:*";
-pub(super) const DEVICE: &str = "urn:matrix:client:device:";
 
 pub(super) const RULES: Rules = Rules {
     clients: &[Client::Public],
