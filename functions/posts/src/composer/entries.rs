@@ -164,7 +164,7 @@ impl Entries {
 
     /// The files of the form.
     pub(super) fn paths(&self) -> impl Iterator<Item = MediaPath> {
-        let paths = self.0.iter().filter(|it| it.0.ends_with(".path"));
+        let paths = self.0.iter().filter(|it| it.0.rsplit('.').next() == Some("path"));
         paths.filter_map(|it| MediaPath::parse(it.1).ok())
     }
 
