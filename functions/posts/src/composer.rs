@@ -13,6 +13,7 @@ use api::page::{AccountPage, Page, PageError, PageForm, PageQuery, PageResult};
 use api::{ClientIp, Fields, Segments, SignedIn};
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
+use domain::connection::Connection;
 use domain::id::PostId;
 use domain::idempotency::IdempotencyKey;
 use domain::post::{Authority, IfMatch, Post, PostStatus};
@@ -130,7 +131,7 @@ pub(crate) async fn show_new(
         Some(from) => Entries::duplicate(&find(&app, &session, &from).await?),
         None => Entries::default(),
     };
-    render(&app, &session, None, &entries, Report::default()).await
+    PageRequest::new(&app, &session).await?.render(None, &entries, Report::default()).await
 }
 
 pub(crate) async fn show(
@@ -145,7 +146,7 @@ pub(crate) async fn show(
         entries.set_time(&at);
     }
     let report = Report { notice: query.done.and_then(|it| it.notice(&post)), ..Report::default() };
-    render(&app, &session, Some(post), &entries, report).await
+    PageRequest::new(&app, &session).await?.render(Some(&post), &entries, report).await
 }
 
 /// Creates a post.
@@ -156,10 +157,11 @@ pub(crate) async fn submit_new(
     PageForm(entries): PageForm<Entries, FORM_KIB>,
 ) -> PageResult<Response> {
     let (action, entries) = read(&session, &entries)?;
-    if let Some(page) = render_unstored(&app, &session, address, None, action, &entries).await? {
+    let form = PageRequest::new(&app, &session).await?;
+    if let Some(page) = form.render_unstored(address, None, action, &entries).await? {
         return Ok(page.into_response());
     }
-    let (body, errors) = body(&app, &session, None, action, &entries).await?;
+    let (body, errors) = form.body(None, action, &entries);
     let key = idempotent(&session, &entries, &body)?;
     let request = request::new_post(fields(body, errors), Authority::default(), app.api.clock.now());
     let created = app.scheduling.create_post(session.user, request, Some(&key)).await.map_err(PostsError::from)?;
@@ -169,7 +171,7 @@ pub(crate) async fn submit_new(
         }
         Created::Refused(reason) => Report::not_created(&session, address, reason)?,
     };
-    Ok(render(&app, &session, None, &entries, report).await?.into_response())
+    Ok(form.render(None, &entries, report).await?.into_response())
 }
 
 /// Changes a post.
@@ -182,10 +184,11 @@ pub(crate) async fn submit(
 ) -> PageResult<Response> {
     let (action, mut entries) = read(&session, &entries)?;
     let post = find(&app, &session, &post).await?;
-    if let Some(page) = render_unstored(&app, &session, address, Some(&post), action, &entries).await? {
+    let form = PageRequest::new(&app, &session).await?;
+    if let Some(page) = form.render_unstored(address, Some(&post), action, &entries).await? {
         return Ok(page.into_response());
     }
-    let (body, errors) = body(&app, &session, Some(&post), action, &entries).await?;
+    let (body, errors) = form.body(Some(&post), action, &entries);
     let condition = Some(IfMatch::revision(entries.revision().ok_or_else(PageError::forged)?));
     let request = request::changes(fields(body, errors), Authority::default(), condition, app.api.clock.now());
     let id = post.post_id;
@@ -205,7 +208,7 @@ pub(crate) async fn submit(
         Changed::Invalid(errors) => Report::refused(errors),
     };
     let post = find(&app, &session, &id.to_string()).await?;
-    Ok(render(&app, &session, Some(post), &entries, report).await?.into_response())
+    Ok(form.render(Some(&post), &entries, report).await?.into_response())
 }
 
 /// The button, and the entries without what is marked for removal.
@@ -215,75 +218,103 @@ fn read(session: &SignedIn, entries: &Entries) -> PageResult<(Action, Entries)> 
     Ok((action, entries.renumbered()))
 }
 
-/// The page for a button that stores nothing; `None` for another button.
-async fn render_unstored(
-    app: &App,
-    session: &SignedIn,
-    address: ClientIp,
-    post: Option<&Post>,
-    action: Action,
-    entries: &Entries,
-) -> PageResult<Option<Page>> {
-    let mut shown = entries.clone();
-    let report = match action {
-        Action::Save | Action::Schedule | Action::PublishNow | Action::Unschedule => return Ok(None),
-        Action::AddReply => {
-            shown.add_reply();
-            Report::default()
-        }
-        Action::Remove => Report::default(),
-        Action::Check => {
-            let (body, errors) = body(app, session, post, action, entries).await?;
-            let request = request::new_post(fields(body, errors), Authority::default(), app.api.clock.now());
-            match app.scheduling.validate_post(session.user, request).await.map_err(PostsError::from)? {
-                PostValidated::Fine(warnings) => {
-                    let notice = Notice { text: "This post can be published as it is.".to_owned(), is_bad: false };
-                    Report { notice: Some(notice), warnings, ..Report::default() }
-                }
-                PostValidated::Refused(reason) => Report::not_created(session, address, reason)?,
-            }
-        }
-    };
-    Ok(Some(render(app, session, post.cloned(), &shown, report).await?))
+/// A request of a user for a page, and the accounts that the page offers.
+struct PageRequest<'a> {
+    app: &'a App,
+    session: &'a SignedIn,
+    /// By platform and name.
+    connections: Vec<Connection>,
 }
 
-/// The body of the request that a button stands for, and what is wrong with the form itself.
-async fn body(
-    app: &App,
-    session: &SignedIn,
-    post: Option<&Post>,
-    action: Action,
-    entries: &Entries,
-) -> PageResult<(Map<String, Value>, ValidationErrors)> {
-    let connections = app.api.store.connections(session.user).await?;
-    let provider = |id| connections.iter().find(|it| it.connection_id == id).map_or("", |it| it.provider.as_str());
-    let mut body = entries.body(|id| app.scheduling.rules.vocabulary.options(provider(id)));
-    if let Some(post) = post.filter(|_| action != Action::Check) {
-        let stored = Entries::from_post(post).body(|id| app.scheduling.rules.vocabulary.options(provider(id)));
-        // Unchanged accounts are left out, because a request can name only connected ones.
-        if stored["platforms"] == body["platforms"] {
-            body.remove("platforms");
+impl<'a> PageRequest<'a> {
+    async fn new(app: &'a App, session: &'a SignedIn) -> PageResult<Self> {
+        let mut connections = app.api.store.connections(session.user).await?;
+        connections.sort_by_key(|it| (it.rules.title.clone(), it.profile.shown_name()));
+        Ok(Self { app, session, connections })
+    }
+
+    /// The page for a button that stores nothing; `None` for another button.
+    async fn render_unstored(
+        &self,
+        address: ClientIp,
+        post: Option<&Post>,
+        action: Action,
+        entries: &Entries,
+    ) -> PageResult<Option<Page>> {
+        let mut shown = entries.clone();
+        let report = match action {
+            Action::Save | Action::Schedule | Action::PublishNow | Action::Unschedule => return Ok(None),
+            Action::AddReply => {
+                shown.add_reply();
+                Report::default()
+            }
+            Action::Remove => Report::default(),
+            Action::Check => {
+                let (body, errors) = self.body(post, action, entries);
+                let request = request::new_post(fields(body, errors), Authority::default(), self.app.api.clock.now());
+                match self.app.scheduling.validate_post(self.session.user, request).await.map_err(PostsError::from)? {
+                    PostValidated::Fine(warnings) => {
+                        let notice = Notice { text: "This post can be published as it is.".to_owned(), is_bad: false };
+                        Report { notice: Some(notice), warnings, ..Report::default() }
+                    }
+                    PostValidated::Refused(reason) => Report::not_created(self.session, address, reason)?,
+                }
+            }
+        };
+        Ok(Some(self.render(post, &shown, report).await?))
+    }
+
+    /// The body of the request that a button stands for, and what is wrong with the form itself.
+    fn body(&self, post: Option<&Post>, action: Action, entries: &Entries) -> (Map<String, Value>, ValidationErrors) {
+        let options = |id| {
+            let account = self.connections.iter().find(|it| it.connection_id == id);
+            self.app.scheduling.rules.vocabulary.options(account.map_or("", |it| it.provider.as_str()))
+        };
+        let mut body = entries.body(options);
+        if let Some(post) = post.filter(|_| action != Action::Check) {
+            let stored = Entries::from_post(post).body(options);
+            // Unchanged accounts are left out, because a request can name only connected ones.
+            if stored["platforms"] == body["platforms"] {
+                body.remove("platforms");
+            }
         }
+        let mut errors = ValidationErrors::new();
+        let at = entries.scheduled_at().map(|it| schedule::show(it).into());
+        let before = post.and_then(|it| it.scheduled_at);
+        let scheduled_at = match action {
+            Action::PublishNow => Some(schedule::NOW.into()),
+            Action::Unschedule => Some(Value::Null),
+            Action::Check => at,
+            Action::Save if before.is_none() || before == entries.scheduled_at() => None,
+            _ => Some(at.unwrap_or_else(|| {
+                errors.add_sentence("scheduled_at", "Enter a date and a time");
+                // All other errors are reported too.
+                schedule::NOW.into()
+            })),
+        };
+        if scheduled_at.as_ref().is_some_and(|it| !it.is_null()) && entries.accounts().next().is_none() {
+            errors.add_sentence("platforms", "Choose at least one account");
+        }
+        body.extend(scheduled_at.map(|it| ("scheduled_at".to_owned(), it)));
+        (body, errors)
     }
-    let mut errors = ValidationErrors::new();
-    let at = entries.scheduled_at().map(|it| schedule::show(it).into());
-    let before = post.and_then(|it| it.scheduled_at);
-    let scheduled_at = match action {
-        Action::PublishNow => Some(schedule::NOW.into()),
-        Action::Unschedule => Some(Value::Null),
-        Action::Check => at,
-        Action::Save if before.is_none() || before == entries.scheduled_at() => None,
-        _ => Some(at.unwrap_or_else(|| {
-            errors.add_sentence("scheduled_at", "Enter a date and a time");
-            // All other errors are reported too.
-            schedule::NOW.into()
-        })),
-    };
-    if scheduled_at.as_ref().is_some_and(|it| !it.is_null()) && entries.accounts().next().is_none() {
-        errors.add_sentence("platforms", "Choose at least one account");
+
+    async fn render(&self, post: Option<&Post>, entries: &Entries, report: Report) -> PageResult<Page> {
+        let (app, session) = (self.app, self.session);
+        let files = entries.paths().filter(|it| it.user() == session.user);
+        let context = Context {
+            csrf: session.csrf(),
+            key: token::random_token().expose_secret().to_owned(),
+            links: links(&app.scheduling.bucket, files).await,
+            connections: &self.connections,
+            vocabulary: &app.scheduling.rules.vocabulary,
+            now: app.api.clock.now(),
+        };
+        let page = ComposerPage::new(&context, post, entries, &report);
+        let title = if post.is_some() { "Your post" } else { "New post" };
+        let page = Page::render(title, &page)?.signed_in(session).with_account_navigation(AccountPage::Posts);
+        Ok(page.with_avatars().status(report.status))
     }
-    body.extend(scheduled_at.map(|it| ("scheduled_at".to_owned(), it)));
-    Ok((body, errors))
 }
 
 fn fields(body: Map<String, Value>, errors: ValidationErrors) -> Fields {
@@ -305,30 +336,6 @@ fn redirect(post: PostId, action: Action, entries: &Entries) -> Redirect {
         Some(_) => Redirect::to(&format!("{page}&at={}", entries.get("at").trim())),
         None => Redirect::to(&page),
     }
-}
-
-async fn render(
-    app: &App,
-    session: &SignedIn,
-    post: Option<Post>,
-    entries: &Entries,
-    report: Report,
-) -> PageResult<Page> {
-    let mut connections = app.api.store.connections(session.user).await?;
-    connections.sort_by_key(|it| (it.rules.title.clone(), it.profile.shown_name()));
-    let files = entries.paths().filter(|it| it.user() == session.user);
-    let context = Context {
-        csrf: session.csrf(),
-        key: token::random_token().expose_secret().to_owned(),
-        links: links(&app.scheduling.bucket, files).await,
-        connections: &connections,
-        vocabulary: &app.scheduling.rules.vocabulary,
-        now: app.api.clock.now(),
-    };
-    let page = ComposerPage::new(&context, post.as_ref(), entries, &report);
-    let title = if post.is_some() { "Your post" } else { "New post" };
-    let page = Page::render(title, &page)?.signed_in(session).with_account_navigation(AccountPage::Posts);
-    Ok(page.with_avatars().status(report.status))
 }
 
 impl Report {
