@@ -17,6 +17,7 @@ use serde::Deserialize;
 use storage::StorageError;
 
 use self::row::Row;
+pub(crate) use self::row::public_link;
 use crate::App;
 
 const PER_PAGE: u64 = 50;

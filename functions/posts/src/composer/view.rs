@@ -11,11 +11,11 @@ use domain::media::{FileType, MediaPath};
 use domain::options::{OptionKind, OptionSpec, PlatformOptions, Required};
 use domain::post::{Post, PostStatus, Target, TargetStatus};
 use domain::rules::MAX_REPLIES;
-use domain::web_address::is_web_address;
 
 use super::entries::{Entries, account_prefix};
 use super::{Notice, Report};
 use crate::posts_forms::to_sentence;
+use crate::posts_page::public_link;
 
 /// What a page is rendered from, in addition to the post and the entries.
 pub(super) struct Context<'a> {
@@ -306,7 +306,7 @@ impl Form<'_> {
             handle: account.profile.shown_name(),
             platform: account.rules.title.clone(),
             state: target.zip(post).and_then(|(it, post)| State::new(it.status, post.status)),
-            link: target.and_then(public_link),
+            link: public_link(target.and_then(Target::published)),
             messages,
             length: account.rules.text_length(text).map(|it| it.to_string()).filter(|_| !has_no_text),
             content,
@@ -330,7 +330,7 @@ impl Form<'_> {
             handle: target.username.clone().unwrap_or_default(),
             platform: target.provider.clone(),
             state: None,
-            link: public_link(target),
+            link: public_link(target.published()),
             messages,
             content: self.field(&format!("{name}.content")),
             has_no_text: false,
@@ -403,11 +403,6 @@ fn label(name: &str) -> String {
     let mut chars = name.chars();
     let first: String = chars.next().map(|it| it.to_uppercase().to_string()).unwrap_or_default();
     format!("{first}{}", chars.as_str().replace(['_', '-'], " "))
-}
-
-/// The URL of the public post.
-fn public_link(target: &Target) -> Option<String> {
-    target.published()?.url.clone().filter(|it| is_web_address(it))
 }
 
 /// "Scheduled for 21 November 2026, 09:30 UTC (in 2 hours)."

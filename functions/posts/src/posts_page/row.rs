@@ -139,7 +139,7 @@ impl TargetRow {
             is_bad: is_failed,
             message: target.error_message.clone(),
             advice: advice.map(str::to_owned),
-            link: link(target.published()),
+            link: public_link(target.published()),
             segments: SegmentRow::all(post, target),
         }
     }
@@ -172,7 +172,7 @@ impl SegmentRow {
             is_bad: view.status == TargetStatus::Failed,
             text: if text.is_empty() { files(view.segment.media) } else { excerpt(text, SEGMENT_CHARS) },
             message: message.map(str::to_owned),
-            link: link(view.published),
+            link: public_link(view.published),
         }
     }
 }
@@ -188,7 +188,7 @@ fn state(status: TargetStatus, error_message: Option<&str>) -> &'static str {
 }
 
 /// A link to what is public; platforms choose its URL.
-fn link(published: Option<&Published>) -> Option<String> {
+pub(crate) fn public_link(published: Option<&Published>) -> Option<String> {
     published.and_then(|it| it.url.clone()).filter(|it| is_web_address(it))
 }
 
