@@ -11,6 +11,7 @@ use domain::media::{FileType, MediaPath};
 use domain::options::{OptionKind, OptionSpec, PlatformOptions, Required};
 use domain::post::{Post, PostStatus, Target, TargetStatus};
 use domain::rules::MAX_REPLIES;
+use domain::web_address::is_web_address;
 
 use super::entries::{Entries, account_prefix};
 use super::{Notice, Report};
@@ -302,7 +303,7 @@ impl Form<'_> {
         AccountView {
             is_checked,
             is_public: target.is_some_and(|it| it.status == TargetStatus::Published),
-            avatar: account.profile.avatar.clone(),
+            avatar: account.profile.avatar.clone().filter(|it| is_web_address(it)),
             handle: account.profile.shown_name(),
             platform: account.rules.title.clone(),
             state: target.zip(post).and_then(|(it, post)| State::new(it.status, post.status)),
