@@ -47,7 +47,7 @@ pub const ROOM: &str = "!harbour:lighthouse.example";
 pub const ENCRYPTED: &str = "!cellar:lighthouse.example";
 
 /// Prefix of the ids of further joined rooms, which a number follows. Odd rooms are encrypted.
-pub const CROWD: &str = "!crowd-";
+pub const FURTHER_ROOMS: &str = "!crowd-";
 
 /// The largest file, in bytes, as the homeserver states it.
 pub const MAX_FILE_BYTES: usize = 52_428_800;

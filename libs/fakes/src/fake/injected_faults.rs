@@ -55,7 +55,7 @@ impl InjectedFaults {
     }
 
     /// Like `block`, with a response of the platform. The body of a redirect is its target.
-    pub fn answer(&mut self, method: Method, path: &str, status: u16, body: Value, count: usize) {
+    pub fn respond_with(&mut self, method: Method, path: &str, status: u16, body: Value, count: usize) {
         self.script(method, path, status, Some(body), count);
     }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::access::device;
 use super::api_error::ApiError;
-use super::{CROWD, ENCRYPTED, Event, Fake, File, ROOM, USER, content};
+use super::{ENCRYPTED, Event, FURTHER_ROOMS, Fake, File, ROOM, USER, content};
 use crate::fake::params::essence;
 
 /// How long transaction ids are remembered: as long as on the server with the shortest memory.
@@ -28,7 +28,7 @@ pub(super) async fn joined(State(fake): State<Arc<Fake>>, headers: HeaderMap) ->
 
 /// The name of a joined room, and whether it is encrypted. Refuses other rooms.
 fn enter(room: &str) -> Result<(String, bool), ApiError> {
-    let number = room.strip_prefix(CROWD).and_then(|it| it.parse::<usize>().ok());
+    let number = room.strip_prefix(FURTHER_ROOMS).and_then(|it| it.parse::<usize>().ok());
     match (room, number) {
         (ROOM, _) => Ok(("Harbour".to_owned(), false)),
         (ENCRYPTED, _) => Ok(("Cellar".to_owned(), true)),

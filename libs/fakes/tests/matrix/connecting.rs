@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use domain::testing::{a_connection, a_user};
-use fakes::matrix::{CROWD, ENCRYPTED, MAX_FILE_BYTES, Matrix, PASSWORD, ROOM, USER};
+use fakes::matrix::{ENCRYPTED, FURTHER_ROOMS, MAX_FILE_BYTES, Matrix, PASSWORD, ROOM, USER};
 use http::Method;
 use platforms::conformance::adapter_harness::{AdapterHarness, callback_at};
 use platforms::conformance::fake_platform::{Call, Decision, FakePlatform};
@@ -34,9 +34,9 @@ async fn a_homeserver_is_where_its_domain_says() {
         let (harness, domain) = AdapterHarness::<Matrix>::with_second_fake().await;
         let document = json!({ "m.homeserver": { "base_url": format!("{}/", harness.fake.base_url()) } });
         if moves {
-            domain.faults().answer(Method::GET, WELL_KNOWN, 301, "/elsewhere".into(), 1);
+            domain.faults().respond_with(Method::GET, WELL_KNOWN, 301, "/elsewhere".into(), 1);
         }
-        domain.faults().answer(Method::GET, if moves { "/elsewhere" } else { WELL_KNOWN }, 200, document, 1);
+        domain.faults().respond_with(Method::GET, if moves { "/elsewhere" } else { WELL_KNOWN }, 200, document, 1);
 
         let account = connect_with(&harness, &typed(USER, PASSWORD, &domain.base_url())).await;
 
@@ -53,14 +53,14 @@ async fn whatever_a_domain_says_leads_to_no_address_that_only_we_can_reach() {
     let here = harness.fake.base_url();
     for inside in ["http://169.254.169.254", "http://127.0.0.1:1", "https://localhost", "http://example.com"] {
         let document = json!({ "m.homeserver": { "base_url": inside } });
-        harness.fake.faults().answer(Method::GET, WELL_KNOWN, 200, document, 1);
+        harness.fake.faults().respond_with(Method::GET, WELL_KNOWN, 200, document, 1);
 
         let (name, message) = connect_error(&harness, &typed(USER, PASSWORD, &here)).await;
 
         assert_eq!(name, "homeserver", "{inside}: {message}");
     }
     for (target, calls) in [(&*format!("http://169.254.169.254{WELL_KNOWN}"), 1), (WELL_KNOWN, 4)] {
-        harness.fake.faults().answer(Method::GET, WELL_KNOWN, 301, target.into(), calls);
+        harness.fake.faults().respond_with(Method::GET, WELL_KNOWN, 301, target.into(), calls);
         // Without a usable discovery document, the server name itself is the homeserver.
         connect_with(&harness, &typed(USER, PASSWORD, &here)).await;
         assert_eq!(harness.fake.faults().left(), 0, "{target}");
@@ -95,8 +95,8 @@ async fn homeserver_that_signs_in_by_its_own_page_alone_asks_for_an_access_token
     let missing = json!({ "errcode": "M_UNRECOGNIZED", "error": "Unrecognized request" });
     for (status, flows) in [(200, json!({ "flows": [] })), (404, missing.clone())] {
         let harness = AdapterHarness::<Matrix>::new().await;
-        harness.fake.faults().answer(Method::GET, LOGIN, status, flows, 1);
-        harness.fake.faults().answer(Method::POST, LOGIN, 404, missing.clone(), 1);
+        harness.fake.faults().respond_with(Method::GET, LOGIN, status, flows, 1);
+        harness.fake.faults().respond_with(Method::POST, LOGIN, 404, missing.clone(), 1);
         for password in ["", PASSWORD] {
             let (name, message) = connect_error(&harness, &typed(USER, password, &harness.fake.base_url())).await;
 
@@ -147,7 +147,7 @@ async fn old_page_is_used_only_where_the_operator_names_the_homeserver() {
         for expected in ["Type your password, or an access token.", "Paste an access token."] {
             let (name, message) = connect_error(&harness, &typed(USER, "", &harness.fake.base_url())).await;
             assert!(name == "password" && message.ends_with(expected), "{message}");
-            harness.fake.faults().answer(Method::GET, LOGIN, 200, only_page.clone(), 1);
+            harness.fake.faults().respond_with(Method::GET, LOGIN, 200, only_page.clone(), 1);
         }
     }
 }
@@ -182,9 +182,9 @@ async fn a_person_may_sign_in_on_the_page_of_a_homeserver_that_the_operator_name
 #[tokio::test]
 async fn rooms_of_an_account_in_hundreds_are_listed_by_a_limited_number_of_calls() {
     let (harness, account) = harness().await;
-    let crowd = (0..500).map(|number| format!("{CROWD}{number}"));
+    let crowd = (0..500).map(|number| format!("{FURTHER_ROOMS}{number}"));
     let joined: Vec<_> = [ROOM, ENCRYPTED].map(str::to_owned).into_iter().chain(crowd).collect();
-    harness.fake.faults().answer(Method::GET, "/joined_rooms", 200, json!({ "joined_rooms": joined }), 1);
+    harness.fake.faults().respond_with(Method::GET, "/joined_rooms", 200, json!({ "joined_rooms": joined }), 1);
     let connection = a_connection(&a_user());
     let asked =
         ChoicesRequest { option: "room", query: None, connection: &connection, credentials: &account.credentials };
@@ -202,7 +202,7 @@ async fn rooms_of_an_account_in_hundreds_are_listed_by_a_limited_number_of_calls
 async fn a_homeserver_that_names_old_versions_and_has_the_calls_does_as_well() {
     let harness = AdapterHarness::<Matrix>::new().await;
     let old = json!({ "versions": ["r0.5.0", "r0.6.1"] });
-    harness.fake.faults().answer(Method::GET, "/client/versions", 200, old, 2);
+    harness.fake.faults().respond_with(Method::GET, "/client/versions", 200, old, 2);
 
     connect_with(&harness, &typed(USER, PASSWORD, &harness.fake.base_url())).await;
 

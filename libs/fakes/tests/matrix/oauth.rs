@@ -82,7 +82,7 @@ async fn a_user_of_another_domain_is_not_connected() {
 async fn a_homeserver_that_forgot_this_service_has_ended_its_sessions() {
     let harness = AdapterHarness::<Homeserver>::new().await;
     harness.connect().await;
-    harness.fake.faults().answer(Method::POST, "/oauth2/token", 401, json!({ "error": "invalid_client" }), 1);
+    harness.fake.faults().respond_with(Method::POST, "/oauth2/token", 401, json!({ "error": "invalid_client" }), 1);
 
     let refusal = harness.refresh().await.map(|_| ()).unwrap_err();
 
@@ -93,7 +93,7 @@ async fn a_homeserver_that_forgot_this_service_has_ended_its_sessions() {
 async fn a_homeserver_that_does_not_register_this_service_asks_for_a_token() {
     let harness = AdapterHarness::<Homeserver>::new().await;
     let refused = json!({ "error": "invalid_client_metadata", "error_description": "Requester isn't allowed" });
-    harness.fake.faults().answer(Method::POST, "/oauth2/registration", 400, refused, 1);
+    harness.fake.faults().respond_with(Method::POST, "/oauth2/registration", 400, refused, 1);
 
     let (name, message) = connect_error(&harness, &harness.fake.form_values()).await;
 

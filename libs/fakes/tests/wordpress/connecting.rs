@@ -29,7 +29,7 @@ async fn an_account_is_known_by_its_site() {
 async fn a_site_is_found_from_any_of_its_pages_and_where_it_has_moved() {
     let harness = AdapterHarness::<Wordpress<true>>::new().await;
     let (home, origin) = (harness.fake.home(), harness.fake.base_url());
-    harness.fake.faults().answer(Method::GET, "/moved/", 308, format!("{home}/").into(), 1);
+    harness.fake.faults().respond_with(Method::GET, "/moved/", 308, format!("{home}/").into(), 1);
     for page in ["/blog", "/blog/wp-admin/profile.php", "/blog/wp-login.php?x=1", "/moved/"] {
         let (step, _) = harness.authorize(&typed([("site", &format!("{origin}{page}"))])).await.unwrap();
         let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
@@ -49,7 +49,7 @@ async fn a_role_that_may_not_publish_is_refused_and_keeps_no_password() {
         let harness = AdapterHarness::<Wordpress>::new().await;
         let me = json!({ "id": 2, "username": USER, "roles": [role], "capabilities": capabilities });
         let callback = harness.callback_after(Decision::Allow).await;
-        harness.fake.faults().answer(Method::GET, "/users/me", 200, me, 1);
+        harness.fake.faults().respond_with(Method::GET, "/users/me", 200, me, 1);
 
         let refusal = harness.complete(&callback).await.unwrap_err();
 
@@ -78,7 +78,7 @@ async fn a_site_without_the_page_is_connected_by_a_password_that_the_person_make
     let harness = AdapterHarness::<Wordpress>::new().await;
     let index =
         json!({ "name": "Harbour", "home": harness.fake.home(), "namespaces": ["wp/v2"], "authentication": [] });
-    harness.fake.faults().answer(Method::GET, "/wp-json/", 200, index, 1);
+    harness.fake.faults().respond_with(Method::GET, "/wp-json/", 200, index, 1);
 
     let refusal = harness.authorize(&harness.fake.form_values()).await.unwrap_err();
 

@@ -38,5 +38,5 @@ fn refuse(
 ) {
     let message = "Sorry, you are not allowed to do that.";
     let body = json!({ "code": code, "message": message, "data": { "status": status } });
-    harness.fake.faults().answer(method, path, status, body, count);
+    harness.fake.faults().respond_with(method, path, status, body, count);
 }

@@ -55,7 +55,7 @@ async fn log_has_no_text_of_a_site() {
     let harness = AdapterHarness::<Wordpress>::new().await;
     let callback = harness.callback_after(Decision::Allow).await;
     let me = json!({ "id": 2, "username": "keeper", "capabilities": [] });
-    harness.fake.faults().answer(Method::GET, "/users/me", 200, me, 1);
+    harness.fake.faults().respond_with(Method::GET, "/users/me", 200, me, 1);
     harness.fake.faults().block(Method::GET, "/application-passwords", 500, 1);
     harness.complete(&callback).await.unwrap_err();
 

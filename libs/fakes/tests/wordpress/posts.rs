@@ -36,7 +36,7 @@ async fn a_category_is_made_by_those_who_may() {
         let (harness, account) = harness().await;
         let category = json!({ "id": harness.fake.add_category("Tides") });
         if is_made {
-            harness.fake.faults().answer(Method::POST, "/wp/v2/categories", 201, category, 1);
+            harness.fake.faults().respond_with(Method::POST, "/wp/v2/categories", 201, category, 1);
         }
         let mut post = harness.post(&account, "a new category", Vec::new());
         post.options = options([("categories", list(&["Storms"]))]);
@@ -78,7 +78,7 @@ async fn private_post_is_not_public() {
 async fn plugin_that_holds_a_post_back_is_reported() {
     let (harness, account) = harness().await;
     let pending = json!({ "id": 1, "status": "pending" });
-    harness.fake.faults().answer(Method::POST, "/wp/v2/posts/", 200, pending, 1);
+    harness.fake.faults().respond_with(Method::POST, "/wp/v2/posts/", 200, pending, 1);
     let mut post = harness.post(&account, "held back", Vec::new());
 
     let refused = harness.deliver(&mut post).await.unwrap_err();
