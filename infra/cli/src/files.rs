@@ -45,7 +45,7 @@ impl Medium {
         let wrong = |why: &dyn std::fmt::Display| CliError::Usage(format!("{}: {why}", plain(input)));
         let is_url = input.starts_with("https://") || input.starts_with("http://");
         let file_name = if is_url { input.split(['?', '#']).next().unwrap_or(input) } else { input };
-        let known = "unsupported file type; use .jpg, .png, .gif, .webp, .mp4 or .mov";
+        let known = "unsupported file type; use .jpg, .png, .gif, .webp, .mp4, .mov or .pdf";
         let mime_type = mime_type(Path::new(file_name)).ok_or_else(|| wrong(&known))?;
         if is_url {
             return Ok(Self { said: input.to_owned(), mime_type, from: MediaSource::Url });

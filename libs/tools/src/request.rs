@@ -31,8 +31,8 @@ const TEXTS: &[(&str, &str, &str)] = &[
     ("NewPostPlatform", "/properties/media", "Different files for this account."),
     ("NewPostPlatform", "/properties/options", "Options of the platform; `list_platforms` lists them."),
     ("NewPostMedia", "", "A file of the post: with an alt text, or its path alone."),
-    ("NewPostMedia", "/anyOf/0", "The path that `upload_media_from_url` returned."),
-    ("DescribedMedia", "/properties/path", "The path that `upload_media_from_url` returned."),
+    ("NewPostMedia", "/anyOf/0", "The path that a tool for uploads returned."),
+    ("DescribedMedia", "/properties/path", "The path that a tool for uploads returned."),
     ("DescribedMedia", "/properties/alt_text", "Alt text: what the image or video shows."),
     ("PostTime", "/anyOf/1", "Publish now."),
     (

@@ -155,7 +155,7 @@ async fn post_with_a_time_is_reported_as_scheduled() {
 }
 
 #[tokio::test]
-async fn structured_content_has_the_texts_and_fits_the_schema() {
+async fn structured_content_has_the_texts_and_the_properties_of_the_schema() {
     let meta = json!({ "current_page": 1, "last_page": 1, "per_page": 10, "total": 1 });
     let draft = post("draft", &Value::Null, &json!([]));
     let api = FakeApi::default()
