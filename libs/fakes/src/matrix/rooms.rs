@@ -49,14 +49,25 @@ pub(super) async fn state(
     let content = match kind.as_str() {
         "m.room.create" => json!({ "room_version": "11" }),
         "m.room.name" => json!({ "name": name }),
-        "m.room.power_levels" => json!({ "users": {}, "users_default": 0, "events": {}, "events_default": 0 }),
+        "m.room.power_levels" => json!({ "users": {}, "users_default": 0, "events": levels(), "events_default": 0 }),
         "m.room.canonical_alias" if room == ROOM => json!({ "alias": "#harbour:lighthouse.example" }),
         "m.room.encryption" if is_encrypted => json!({ "algorithm": "m.megolm.v1.aes-sha2" }),
         _ => return Err(ApiError::new(404, "M_NOT_FOUND", "Event not found.")),
     };
     let is_event = query.get("format").is_some_and(|it| it == "event");
-    let event = json!({ "type": kind, "sender": "@captain:lighthouse.example", "content": content });
+    let event = json!({
+        "type": kind, "state_key": "", "room_id": room, "event_id": format!("${kind}"), "origin_server_ts": 0,
+        "sender": "@captain:lighthouse.example", "content": content, "unsigned": { "age": 0 },
+    });
     Ok(Json(if is_event { event } else { content }))
+}
+
+/// The levels of a new room at Synapse. Messages have none of their own.
+fn levels() -> Value {
+    json!({
+        "m.room.avatar": 50, "m.room.canonical_alias": 50, "m.room.encryption": 100, "m.room.history_visibility": 100,
+        "m.room.name": 50, "m.room.power_levels": 100, "m.room.server_acl": 100, "m.room.tombstone": 100,
+    })
 }
 
 /// `PUT /_matrix/client/v3/rooms/{roomId}/send/m.room.message/{txnId}`
@@ -100,7 +111,7 @@ pub(super) async fn messages(
     let events: Vec<_> = memory.events.iter().rev().filter(|it| it.room == room).skip(from).take(limit).collect();
     let chunk = events.iter().map(|it| {
         let mut event = json!({
-            "type": "m.room.message", "room_id": room, "event_id": it.id, "sender": USER,
+            "type": "m.room.message", "room_id": room, "event_id": it.id, "sender": USER, "user_id": USER,
             "origin_server_ts": it.at.timestamp_millis(), "content": it.content, "unsigned": {},
         });
         // Only the device that sent a message reads its transaction id.
