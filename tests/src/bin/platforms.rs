@@ -19,51 +19,60 @@ use tests::{
 struct Options {
     #[command(flatten)]
     common: Common,
+    /// Leave out this part
+    #[arg(long, value_name = "PART")]
+    without: Option<String>,
+}
+
+impl Options {
+    fn wants(&self, part: &str) -> bool {
+        self.common.wants(part) && self.without.as_deref() != Some(part)
+    }
 }
 
 #[tokio::main]
 async fn main() -> ExitCode {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let Options { common } = Options::parse();
-    common.end(Box::pin(run(&common)).await)
+    let options = Options::parse();
+    options.common.end(Box::pin(run(&options)).await)
 }
 
-async fn run(common: &Common) -> Result<Report> {
+async fn run(options: &Options) -> Result<Report> {
     let [mut report, mut owned, mut beside] = [Report::default(), Report::default(), Report::default()];
     // All of them mostly wait, so they run concurrently.
     let social = async {
-        if common.wants("several") {
+        if options.wants("several") {
             several::run(&mut report).await?;
         }
-        if common.wants("bluesky") {
+        if options.wants("bluesky") {
             bluesky::run(&mut report).await?;
         }
-        if common.wants("conformance") {
+        if options.wants("conformance") {
             conformance::run(&mut report).await?;
         }
-        if common.wants("mastodon") {
+        if options.wants("mastodon") {
             mastodon::run(&mut report).await?;
         }
         Ok(())
     };
     let own_stack_scenes = async {
-        if common.wants("matrix") {
+        if options.wants("matrix") {
             matrix::run(&mut owned).await?;
         }
-        if common.wants("wordpress") {
+        if options.wants("wordpress") {
             wordpress::run(&mut owned).await?;
         }
         Ok(())
     };
     let keyless = async {
-        if common.wants("keyless") {
+        if options.wants("keyless") {
             keyless::run(&mut beside).await?;
         }
         Ok::<_, tests::error::TestError>(())
     };
     tokio::try_join!(social, own_stack_scenes, keyless)?;
     // Afterwards, because two parts may not install the same server at the same time.
-    if common.wants("real") {
+    if options.wants("real") {
         real::run_all(&mut beside).await?;
     }
     report.extend(owned);

@@ -15,7 +15,7 @@ use steps::{
     schedule::{Kind, ScheduledStep},
     tools::{
         AWS_CLI, CARGO_DENY, CARGO_MACHETE, MASTODON_MOCK, MINISTACK, SAM, SCHEMATHESIS, SYNAPSE, TYPOS,
-        install_browser_driver, typescript as typescript_packages,
+        install_browser_driver, run as run_to_end, typescript as typescript_packages,
     },
     wordpress::WordpressProgram,
 };
@@ -65,7 +65,7 @@ pub(crate) const STEPS: [Step; 20] = [
     ),
     step("advisories", Kind::Waits, "known vulnerabilities of dependencies", advisories).after(&["supply"]),
     step("format", Kind::Computes, "the code is formatted", format),
-    step("build", Kind::Computes, "all programs and tests", build),
+    step("build", Kind::Computes, "all programs and tests, without a warning of clippy", build),
     step("functions", Kind::Computes, "the functions, as they are deployed", build_functions),
     step("template", Kind::Waits, "sam validate --lint", template).needs(&["tools"]),
     step("blackbox", Kind::Waits, "every operation over HTTP, injected faults, limits, and kill -9 in a loop", blackbox)
@@ -82,6 +82,8 @@ pub(crate) const STEPS: [Step; 20] = [
         platforms,
     )
     .needs(&["build", "tools"]),
+    step("conformance", Kind::Waits, "the checks of every adapter against the real servers", conformance)
+        .needs(&["build", "tools"]),
     step("schemathesis", Kind::Waits, "the served API document against the service", schemathesis)
         .needs(&["build", "tools"]),
     step("typescript", Kind::Waits, "a TypeScript client of the served document runs the journey", typescript)
@@ -97,7 +99,6 @@ pub(crate) const STEPS: [Step; 20] = [
     .needs(&["build", "tools", "functions"])
     // `blackbox` and `platforms` log the calls of the local stack, and this step reads those logs.
     .after(&["blackbox", "platforms"]),
-    step("clippy", Kind::Computes, "no lint warns", clippy),
     step("tests", Kind::Computes, "unit, property and function tests", tests),
     step("simulation", Kind::Computes, "seeds, a crash at every call, a million posts", simulation).shows("seeds "),
     step("mutations", Kind::Computes, "the simulation notices a broken protocol", mutations)
@@ -114,6 +115,17 @@ fn cargo(arguments: &[&str]) -> Command {
     let mut cargo = Command::new("cargo");
     cargo.args(arguments);
     cargo
+}
+
+/// Cargo with clippy in the place of rustc. It checks each crate of the workspace while compiling
+/// it; `cargo clippy` would analyze all dependencies and all crates once more. The variables are
+/// those that `cargo clippy -- -D warnings` sets.
+fn linting_cargo(arguments: &[&str]) -> Result<Command> {
+    let toolchain = run_to_end(Command::new("rustc").args(["--print", "sysroot"]))?;
+    let mut cargo = cargo(arguments);
+    cargo.env("RUSTC_WORKSPACE_WRAPPER", Path::new(toolchain.trim()).join("bin/clippy-driver"));
+    cargo.env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings");
+    Ok(cargo)
 }
 
 /// Runs a test program that is already built.
@@ -137,7 +149,7 @@ fn format(log: &Log) -> Result {
 }
 
 fn build(log: &Log) -> Result {
-    log.build(&mut cargo(&["build", "--quiet", "--workspace", "--bins", "--tests"]))
+    log.build(&mut linting_cargo(&["build", "--quiet", "--workspace", "--bins", "--tests"])?)
 }
 
 fn build_functions(log: &Log) -> Result {
@@ -160,7 +172,11 @@ fn attacks(log: &Log) -> Result {
 }
 
 fn platforms(log: &Log) -> Result {
-    program(log, "platforms", &["--json", "target/tests/platforms.json"])
+    program(log, "platforms", &["--without", "conformance", "--json", "target/tests/platforms.json"])
+}
+
+fn conformance(log: &Log) -> Result {
+    program(log, "platforms", &["--only", "conformance", "--json", "target/tests/conformance.json"])
 }
 
 fn schemathesis(log: &Log) -> Result {
@@ -183,14 +199,10 @@ fn deployed(log: &Log) -> Result {
     program(log, "deployed", &["--json", "target/tests/deployed.json"])
 }
 
-fn clippy(log: &Log) -> Result {
-    log.build(&mut cargo(&["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]))
-}
-
 fn tests(log: &Log) -> Result {
-    log.build(&mut cargo(&["test", "--quiet", "--workspace", "--no-run"]))?;
+    log.build(&mut linting_cargo(&["test", "--quiet", "--workspace", "--no-run"])?)?;
     // All failures of a run are shown at once, not only those of the first program.
-    log.run("cargo", &["test", "--quiet", "--workspace", "--no-fail-fast"], LIMIT)
+    log.run_command(&mut linting_cargo(&["test", "--quiet", "--workspace", "--no-fail-fast"])?, LIMIT)
 }
 
 fn simulation(log: &Log) -> Result {

@@ -61,17 +61,17 @@ impl Log {
 
     pub(crate) fn build(&self, command: &mut Command) -> Result {
         let started = Instant::now();
-        let ended = self.command(command, BUILD_LIMIT);
+        let ended = self.run_command(command, BUILD_LIMIT);
         self.built.set(self.built.get() + started.elapsed());
         ended
     }
 
     /// Runs a command that tests.
     pub(crate) fn run(&self, program: impl AsRef<Path>, arguments: &[&str], limit: Duration) -> Result {
-        self.command(Command::new(program.as_ref()).args(arguments), limit)
+        self.run_command(Command::new(program.as_ref()).args(arguments), limit)
     }
 
-    fn command(&self, command: &mut Command, limit: Duration) -> Result {
+    pub(crate) fn run_command(&self, command: &mut Command, limit: Duration) -> Result {
         let shown = command.get_program().display().to_string();
         let output = fs::OpenOptions::new().append(true).open(&self.file)?;
         let mut polite;
@@ -110,5 +110,6 @@ fn with_low_priority(command: &Command) -> Command {
     if let Some(folder) = command.get_current_dir() {
         polite.current_dir(folder);
     }
+    polite.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
     polite
 }
