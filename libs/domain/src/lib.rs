@@ -35,6 +35,7 @@ pub mod suggestion;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod text;
+pub mod time_zone;
 pub mod token;
 pub mod top_level;
 pub mod user;

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::id::UserId;
+use crate::time_zone::TimeZone;
 
 /// A person who signed in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,6 +26,9 @@ pub struct User {
     /// When the user last signed out everywhere; older sessions are invalid.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "chrono::serde::ts_milliseconds_option")]
     pub signed_out_at: Option<DateTime<Utc>>,
+    /// The zone in which pages show times; UTC until the user has chosen one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<TimeZone>,
 }
 
 impl User {
@@ -38,7 +42,13 @@ impl User {
             plan: None,
             disabled: false,
             signed_out_at: None,
+            time_zone: None,
         }
+    }
+
+    /// The zone in which pages show times.
+    pub fn shown_zone(&self) -> TimeZone {
+        self.time_zone.clone().unwrap_or_else(TimeZone::utc)
     }
 
     /// Whether a session that started then is still valid.

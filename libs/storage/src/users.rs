@@ -5,6 +5,7 @@ mod admission;
 use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
 use chrono::{DateTime, Utc};
 use domain::id::UserId;
+use domain::time_zone::TimeZone;
 use domain::token;
 use domain::user::User;
 use serde::{Deserialize, Serialize};
@@ -124,6 +125,20 @@ impl Store {
 }
 
 impl Store {
+    /// Stores the zone in which pages show times.
+    pub async fn set_time_zone(&self, user: UserId, zone: &TimeZone) -> Result<(), StorageError> {
+        self.client
+            .update_item()
+            .table_name(self.table(Table::Users))
+            .set_key(Some(key(user)))
+            .condition_expression("attribute_exists(user_id)")
+            .update_expression("SET time_zone = :zone")
+            .expression_attribute_values(":zone", s(zone.name()))
+            .send()
+            .await?;
+        Ok(())
+    }
+
     /// Ends all sessions of a user that started until now.
     pub async fn sign_out_everywhere(&self, user: UserId, now: DateTime<Utc>) -> Result<(), StorageError> {
         self.client
