@@ -22,6 +22,9 @@ use crate::response::ReplayableResponse;
 /// How long links are valid.
 pub(crate) const LINKS_LAST: Duration = Duration::from_hours(1);
 
+pub(crate) const NOT_IN_PLAN: &str =
+    "Your plan does not include images and videos (media). Post without them, or ask the operator for another plan.";
+
 /// How many ids are tried, in case one is in use.
 const TRIES: usize = 3;
 
@@ -79,7 +82,7 @@ impl App {
         if self.plans.named(user.plan.as_deref()).media {
             return Ok(());
         }
-        Err(caller.plan_error("Your plan does not include images and videos (media). Post without them, or ask the operator for another plan.".to_owned()))
+        Err(caller.plan_error(NOT_IN_PLAN.to_owned()))
     }
 
     pub(crate) async fn create(&self, user: UserId, request: &CreateMedium) -> Result<MediumView, MediaError> {

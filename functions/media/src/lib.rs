@@ -1,5 +1,5 @@
 //! `POST /media`: returns an upload URL, or fetches a file from a URL. `GET /files/…`: serves files
-//! to platforms that fetch them.
+//! to platforms that fetch them. `POST /account/files`: uploads from the page of a post.
 
 pub mod config;
 mod create_medium;
@@ -11,11 +11,12 @@ mod response;
 mod show_file;
 #[cfg(test)]
 mod tests;
+mod upload_from_page;
 
 use api::Api;
 use axum::Router;
 use axum::extract::FromRef;
-use axum::routing::get;
+use axum::routing::{get, post};
 use cloud::bucket::Bucket;
 use domain::media::{FileKey, MediaLimits};
 use domain::plan::Plans;
@@ -47,5 +48,8 @@ api::routes!(App: create_medium);
 
 /// The routes. Complete them with [`api::finish`].
 pub fn router(app: App) -> Router {
-    routes().route("/files/{mac}/{end}/{user}/{name}", get(show_file::show_file)).with_state(app)
+    routes()
+        .route("/account/files", post(upload_from_page::upload_from_page))
+        .route("/files/{mac}/{end}/{user}/{name}", get(show_file::show_file))
+        .with_state(app)
 }
