@@ -60,6 +60,11 @@ export async function ownPosts(tools, token, account) {
   await photograph('own-posts-published');
 }
 
+const PIXEL = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',
+  'base64',
+);
+
 // A post is written, refused for what is missing, scheduled and changed on its page.
 export async function ownComposer(tools, token, account) {
   const { must, page, leads, photograph, ensure, ready } = tools;
@@ -72,6 +77,10 @@ export async function ownComposer(tools, token, account) {
   await page.getByRole('link', { name: 'Choose at least one account.' }).waitFor();
   await photograph('own-composer-refused');
   await page.locator(`input[name="to.${account.id}"]`).check();
+  const files = ['one.png', 'two.png'].map((name) => ({ name, mimeType: 'image/png', buffer: PIXEL }));
+  await leads(() => page.getByLabel('Add files').setInputFiles(files));
+  await page.getByLabel('Alt text of image 1').fill('A harbour');
+  await page.locator('input[name="media.1.remove"]').check();
   await press('Add a reply');
   await page.getByLabel('Reply 1', { exact: true }).fill(`A reply ${LONG}`);
   await page.locator('main summary').first().click();
@@ -86,7 +95,8 @@ export async function ownComposer(tools, token, account) {
   await page.getByText('Saved.').waitFor();
   const id = Number(new URL(page.url()).pathname.split('/').pop());
   const changed = await must(200, 'GET', `/posts/${id}`, undefined, token);
-  ensure(changed.content === words && changed.thread.length === 0, `stored: ${JSON.stringify(changed)}`);
+  const alone = changed.media.length === 1 && changed.media[0].alt_text === 'A harbour';
+  ensure(changed.content === words && changed.thread.length === 0 && alone, `stored: ${JSON.stringify(changed)}`);
   await page.locator('#labels').evaluate((it) => it.closest('details').open = true);
   await page.locator('#labels').fill('spring');
   // Enter in a field presses the first button of the form.

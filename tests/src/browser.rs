@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use reqwest::{
-    Client, Method, StatusCode,
+    Client, Method, RequestBuilder, StatusCode,
     header::{CONTENT_TYPE, COOKIE, HeaderMap, LOCATION, ORIGIN, REFRESH, RETRY_AFTER, SET_COOKIE},
 };
+use serde_json::Value;
 use url::{Url, form_urlencoded};
 
 use crate::{
@@ -116,6 +117,13 @@ impl Browser {
         self.follow(Method::POST, Url::parse(address)?, Some(body)).await
     }
 
+    /// Sends JSON as the script of a page does.
+    pub async fn post_json(&mut self, address: &str, csrf: &str, body: &Value) -> Result<Page> {
+        let url = Url::parse(address)?;
+        let request = self.request(Method::POST, &url).header(CONTENT_TYPE, "application/json");
+        self.send(&url, request.header("x-csrf-token", csrf).body(body.to_string())).await
+    }
+
     async fn follow(&mut self, method: Method, url: Url, body: Option<String>) -> Result<Page> {
         let (mut method, mut url, mut body) = (method, url, body);
         for _ in 0..20 {
@@ -137,23 +145,33 @@ impl Browser {
     }
 
     async fn fetch(&mut self, method: Method, url: &Url, body: Option<String>) -> Result<Page> {
-        let host = url.host_str().unwrap_or_default().to_owned();
-        let mut request = self.http.request(method.clone(), url.clone());
-        let cookies: Vec<_> = self.cookies.iter().filter(|it| it.host == host).collect();
-        if !cookies.is_empty() {
-            let line = cookies.iter().map(|it| format!("{}={}", it.name, it.value)).collect::<Vec<_>>().join("; ");
-            request = request.header(COOKIE, line);
-        }
+        let mut request = self.request(method, url);
         if let Some(body) = body {
             request = request
                 .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
                 .header(ORIGIN, url.origin().ascii_serialization())
                 .body(body);
         }
-        let response = request
-            .send()
-            .await
-            .map_err(|error| TestError::new(format!("{method} {url}: {}", TestError::from(error))))?;
+        self.send(url, request).await
+    }
+
+    /// A request with the cookies of its host.
+    fn request(&self, method: Method, url: &Url) -> RequestBuilder {
+        let host = url.host_str().unwrap_or_default();
+        let cookies: Vec<_> = self.cookies.iter().filter(|it| it.host == host).collect();
+        let request = self.http.request(method, url.clone());
+        if cookies.is_empty() {
+            return request;
+        }
+        let line = cookies.iter().map(|it| format!("{}={}", it.name, it.value)).collect::<Vec<_>>().join("; ");
+        request.header(COOKIE, line)
+    }
+
+    /// Sends a request and keeps the cookies of the response.
+    async fn send(&mut self, url: &Url, request: RequestBuilder) -> Result<Page> {
+        let sent = request.send().await;
+        let response = sent.map_err(|error| TestError::new(format!("{url}: {}", TestError::from(error))))?;
+        let host = url.host_str().unwrap_or_default().to_owned();
         let (status, headers) = (response.status(), response.headers().clone());
         for header in headers.get_all(SET_COOKIE) {
             self.keep(&host, header.to_str().unwrap_or_default());

@@ -7,6 +7,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use cloud::audit::{self, Event};
 use domain::scope::Scope;
+use domain::time_zone::TimeZone;
 use serde::Deserialize;
 use storage::{CreatedBy, EndpointRecord, SessionGrant, StorageError, TokenGrant, WriteOutcome};
 
@@ -20,6 +21,15 @@ pub(crate) struct AccountQuery {
     /// How many webhooks were deleted with it.
     #[serde(default)]
     webhooks: usize,
+    /// Whether the time zone was changed.
+    #[serde(default)]
+    zone: bool,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct ZoneForm {
+    csrf: String,
+    zone: TimeZone,
 }
 
 #[derive(Deserialize)]
@@ -57,6 +67,9 @@ struct AccessPage<'a> {
     webhooks: usize,
     revoked: bool,
     deleted: usize,
+    zone: &'a str,
+    zones: Vec<String>,
+    is_zone_set: bool,
 }
 
 /// A session, as the page shows it.
@@ -92,7 +105,7 @@ pub(crate) async fn account(
 ) -> PageResult<Page> {
     let user = session.person();
     let (grants, webhooks) = futures::try_join!(api.store.grants_of(session.user), api.store.webhooks(session.user))?;
-    let now = api.clock.now();
+    let (now, zone) = (api.clock.now(), session.zone());
     let devices = grants.tokens.into_iter().filter(|it| now < it.1.expires_at);
     let browsers = grants.sessions.into_iter();
     let browsers = browsers.filter(|it| now < it.1.expires_at && user.accepts_session(it.1.created_at));
@@ -103,13 +116,27 @@ pub(crate) async fn account(
         browsers: browsers.enumerate().map(|(index, it)| BrowserRow::new(index + 1, it.0, &it.1, &session)).collect(),
         devices: devices
             .enumerate()
-            .map(|(index, it)| DeviceRow::new(index + 1, it.0, &it.1, &webhooks, &api))
+            .map(|(index, it)| DeviceRow::new(index + 1, it.0, &it.1, &webhooks, &api, &zone))
             .collect(),
         webhooks: webhooks.len(),
         revoked: query.revoked,
         deleted: query.webhooks,
+        zone: zone.name(),
+        zones: TimeZone::names(),
+        is_zone_set: query.zone,
     };
     Ok(Page::render("Your account", &page)?.signed_in(&session).with_account_navigation(AccountPage::Access))
+}
+
+/// Changes the zone in which pages show times.
+pub(crate) async fn set_time_zone(
+    State(api): State<Api>,
+    session: SignedIn,
+    PageForm(form): PageForm<ZoneForm>,
+) -> PageResult<Redirect> {
+    session.check(&form.csrf)?;
+    api.store.set_time_zone(session.user, &form.zone).await?;
+    Ok(Redirect::to("/account?zone=true"))
 }
 
 /// Revokes a device's access, a session, or all sessions.
@@ -169,14 +196,21 @@ impl BrowserRow {
             is_this: session_in_use.is(&session),
             session,
             number,
-            since: date_and_time(grant.created_at),
+            since: date_and_time(grant.created_at, &session_in_use.zone()),
             address: grant.address.to_string(),
         }
     }
 }
 
 impl DeviceRow {
-    fn new(number: usize, grant: String, token: &TokenGrant, webhooks: &[EndpointRecord], api: &Api) -> Self {
+    fn new(
+        number: usize,
+        grant: String,
+        token: &TokenGrant,
+        webhooks: &[EndpointRecord],
+        api: &Api,
+        zone: &TimeZone,
+    ) -> Self {
         let own_webhooks = webhooks.iter().map(|it| &it.endpoint);
         let own_webhooks = own_webhooks.filter(|it| it.created_by.as_ref().is_some_and(|by| by.token == grant));
         Self {
@@ -187,11 +221,11 @@ impl DeviceRow {
             described_by: token.client_id.as_ref().map(|it| it.host().to_owned()),
             has_all: Scope::ALL.into_iter().all(|it| token.scopes.permit(it)),
             scopes: token.scopes.meanings(),
-            approved: date_and_time(token.created_at),
+            approved: date_and_time(token.created_at, zone),
             // A day without a time, because the store records the last use once a day.
-            used: date(token.last_used_at),
-            expires: date(token.expires_at),
-            ends: date(token.created_at + api.token_lifetime.at_most),
+            used: date(token.last_used_at, zone),
+            expires: date(token.expires_at, zone),
+            ends: date(token.created_at + api.token_lifetime.at_most, zone),
         }
     }
 }

@@ -76,6 +76,7 @@ pub fn router(app: App) -> Router {
         .route("/.well-known/oauth-protected-resource", get(metadata::protected_resource))
         .route("/.well-known/oauth-protected-resource/mcp", get(metadata::protected_mcp_resource))
         .route("/account", get(account::account))
+        .route("/account/time-zone", post(account::set_time_zone))
         .route("/account/revoke", post(account::revoke))
         .with_state(app)
 }

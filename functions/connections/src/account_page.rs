@@ -6,6 +6,7 @@ use askama::Template;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use domain::connection::Connection;
+use domain::time_zone::TimeZone;
 use domain::web_address::is_web_address;
 use serde::Deserialize;
 
@@ -56,9 +57,9 @@ pub(crate) async fn show_accounts(
     session: SignedIn,
     PageQuery(query): PageQuery<AccountsQuery>,
 ) -> PageResult<Page> {
-    let now = app.api.clock.now();
+    let (now, zone) = (app.api.clock.now(), session.zone());
     let connections = app.api.store.connections(session.user).await?;
-    let mut accounts: Vec<_> = connections.into_iter().map(|it| AccountRow::new(it, &app, now)).collect();
+    let mut accounts: Vec<_> = connections.into_iter().map(|it| AccountRow::new(it, &app, &zone, now)).collect();
     accounts.sort_by_key(|it| !it.needs_reconnection);
     let names = app.platforms.names().into_iter();
     let platforms =
@@ -77,7 +78,7 @@ pub(crate) async fn show_accounts(
 }
 
 impl AccountRow {
-    fn new(connection: Connection, app: &App, now: DateTime<Utc>) -> Self {
+    fn new(connection: Connection, app: &App, zone: &TimeZone, now: DateTime<Utc>) -> Self {
         let name = connection.profile.shown_name();
         Self {
             id: connection.connection_id.to_string(),
@@ -88,8 +89,8 @@ impl AccountRow {
             name,
             avatar: connection.profile.avatar.filter(|it| is_web_address(it)),
             needs_reconnection: connection.needs_reconnection,
-            since: date(connection.created_at),
-            ends: connection.token_expires_at.filter(|it| now < *it).map(date),
+            since: date(connection.created_at, zone),
+            ends: connection.token_expires_at.filter(|it| now < *it).map(|it| date(it, zone)),
             pending: connection.pending,
         }
     }

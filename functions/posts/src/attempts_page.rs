@@ -1,11 +1,12 @@
 //! `/account/posts/{post}/attempts`: what each call to a platform did for a post, newest first.
 
-use api::page::{AccountPage, Page, PageResult, day};
+use api::page::{AccountPage, Page, PageResult, day, time_with_seconds};
 use api::{Segments, SignedIn};
 use askama::Template;
 use axum::extract::State;
 use domain::attempt::{Attempt, AttemptOutcome, AttemptStep};
 use domain::post::{Post, SegmentKind};
+use domain::time_zone::TimeZone;
 
 use crate::App;
 use crate::posts_forms::find;
@@ -43,22 +44,23 @@ pub(crate) async fn show_attempts(
 ) -> PageResult<Page> {
     let post = find(&app, &session, &post).await?;
     let attempts = app.api.store.attempts(post.user_id, post.post_id, app.api.clock.now()).await?;
+    let zone = session.zone();
     let page = AttemptsPage {
-        attempts: attempts.iter().take(SHOWN).map(|it| AttemptRow::new(it, &post)).collect(),
+        attempts: attempts.iter().take(SHOWN).map(|it| AttemptRow::new(it, &post, &zone)).collect(),
         is_cut: SHOWN < attempts.len(),
     };
     Ok(Page::render("Attempts", &page)?.signed_in(&session).with_account_navigation(AccountPage::Posts))
 }
 
 impl<'a> AttemptRow<'a> {
-    fn new(attempt: &'a Attempt, post: &'a Post) -> Self {
+    fn new(attempt: &'a Attempt, post: &'a Post, zone: &TimeZone) -> Self {
         let target = post.target(attempt.target_id);
         let index = usize::from(attempt.segment);
         let segments = target.map(|it| post.segments(it)).unwrap_or_default();
         // A change can have removed the segment since.
         let kind = segments.get(index).map_or(SegmentKind::Reply, |it| it.kind);
         Self {
-            at: format!("{}, {}", day(attempt.at), attempt.at.format("%H:%M:%S UTC")),
+            at: format!("{}, {}", day(attempt.at, zone), time_with_seconds(attempt.at, zone)),
             platform: &attempt.provider,
             name: target.and_then(|it| it.username.as_deref()),
             part: (index != 0).then(|| segment_name(index, kind)),

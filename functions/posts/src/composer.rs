@@ -9,6 +9,8 @@ mod entries;
 mod local_time;
 mod view;
 
+use std::time::Duration;
+
 use api::page::{AccountPage, Page, PageError, PageForm, PageQuery, PageResult};
 use api::{ClientIp, Fields, Segments, SignedIn};
 use axum::extract::State;
@@ -20,7 +22,7 @@ use domain::post::{Authority, IfMatch, Post, PostStatus};
 use domain::schedule;
 use domain::token;
 use domain::validation_errors::ValidationErrors;
-use http::StatusCode;
+use http::{StatusCode, Uri};
 use scheduling::{Changed, Created, NotCreated, PostValidated, Warning};
 use secrecy::ExposeSecret;
 use serde::Deserialize;
@@ -77,8 +79,9 @@ enum Action {
     Check,
     /// Adds a reply to the form, and stores nothing.
     AddReply,
-    /// Shows the form again, without what is marked for removal. Stores nothing.
-    Remove,
+    /// Shows the form again, with uploaded files and without what is marked for removal. Stores
+    /// nothing.
+    Refresh,
 }
 
 impl Action {
@@ -90,7 +93,7 @@ impl Action {
             "unschedule" => Self::Unschedule,
             "check" => Self::Check,
             "add_reply" => Self::AddReply,
-            "remove" => Self::Remove,
+            "refresh" => Self::Refresh,
             _ => return None,
         })
     }
@@ -100,7 +103,7 @@ impl Action {
             Self::Schedule => "scheduled",
             Self::PublishNow => "publishing",
             Self::Unschedule => "unscheduled",
-            Self::Save | Self::Check | Self::AddReply | Self::Remove => "saved",
+            Self::Save | Self::Check | Self::AddReply | Self::Refresh => "saved",
         }
     }
 }
@@ -141,7 +144,7 @@ pub(crate) async fn show(
     PageQuery(query): PageQuery<PostQuery>,
 ) -> PageResult<Page> {
     let post = find(&app, &session, &post).await?;
-    let mut entries = Entries::from_post(&post);
+    let mut entries = Entries::from_post(&post, &session.zone());
     if let Some(at) = query.at.filter(|_| post.status == PostStatus::Draft) {
         entries.set_time(&at);
     }
@@ -248,7 +251,7 @@ impl<'a> PageRequest<'a> {
                 shown.add_reply();
                 Report::default()
             }
-            Action::Remove => Report::default(),
+            Action::Refresh => Report::default(),
             Action::Check => {
                 let (body, errors) = self.body(post, action, entries);
                 let request = request::new_post(fields(body, errors), Authority::default(), self.app.api.clock.now());
@@ -272,25 +275,31 @@ impl<'a> PageRequest<'a> {
         };
         let mut body = entries.body(options);
         if let Some(post) = post.filter(|_| action != Action::Check) {
-            let stored = Entries::from_post(post).body(options);
+            let stored = Entries::from_post(post, &self.session.zone()).body(options);
             // Unchanged accounts are left out, because a request can name only connected ones.
             if stored["platforms"] == body["platforms"] {
                 body.remove("platforms");
             }
         }
         let mut errors = ValidationErrors::new();
-        let at = entries.scheduled_at().map(|it| schedule::show(it).into());
+        let zone = self.session.zone();
+        let at = entries.local_time().map(|it| zone.instant(it));
         let before = post.and_then(|it| it.scheduled_at);
-        let scheduled_at = match action {
-            Action::PublishNow => Some(schedule::NOW.into()),
-            Action::Unschedule => Some(Value::Null),
-            Action::Check => at,
-            Action::Save if before.is_none() || before == entries.scheduled_at() => None,
-            _ => Some(at.unwrap_or_else(|| {
+        let scheduled_at = match (action, at) {
+            (Action::PublishNow, _) => Some(schedule::NOW.into()),
+            (Action::Unschedule, _) => Some(Value::Null),
+            (Action::Save, _) if before.is_none_or(|it| entries.has_time(it, &zone)) => None,
+            (Action::Check, None) => None,
+            (_, Some(Ok(at))) => Some(schedule::show(at).into()),
+            // All other errors are reported too.
+            (_, Some(Err(skipped))) => {
+                errors.add_sentence("scheduled_at", skipped);
+                Some(schedule::NOW.into())
+            }
+            (_, None) => {
                 errors.add_sentence("scheduled_at", "Enter a date and a time");
-                // All other errors are reported too.
-                schedule::NOW.into()
-            })),
+                Some(schedule::NOW.into())
+            }
         };
         if scheduled_at.as_ref().is_some_and(|it| !it.is_null()) && entries.accounts().next().is_none() {
             errors.add_sentence("platforms", "Choose at least one account");
@@ -308,12 +317,13 @@ impl<'a> PageRequest<'a> {
             links: links(&app.scheduling.bucket, files).await,
             connections: &self.connections,
             vocabulary: &app.scheduling.rules.vocabulary,
+            zone: session.zone(),
             now: app.api.clock.now(),
         };
         let page = ComposerPage::new(&context, post, entries, &report);
         let title = if post.is_some() { "Your post" } else { "New post" };
         let page = Page::render(title, &page)?.signed_in(session).with_account_navigation(AccountPage::Posts);
-        Ok(page.with_avatars().status(report.status))
+        Ok(page.with_avatars().with_uploads(upload_origin(app).await).status(report.status))
     }
 }
 
@@ -332,10 +342,16 @@ fn idempotent(session: &SignedIn, entries: &Entries, body: &Map<String, Value>) 
 
 fn redirect(post: PostId, action: Action, entries: &Entries) -> Redirect {
     let page = format!("/account/posts/{post}?done={}", action.done());
-    match entries.scheduled_at().filter(|_| action == Action::Save) {
+    match entries.local_time().filter(|_| action == Action::Save) {
         Some(_) => Redirect::to(&format!("{page}&at={}", entries.get("at").trim())),
         None => Redirect::to(&page),
     }
+}
+
+/// The origin to which browsers upload: that of a signed link. Empty if none can be signed.
+async fn upload_origin(app: &App) -> String {
+    let link = app.scheduling.bucket.presigned_get("media", Duration::from_mins(1)).await.unwrap_or_default();
+    link.parse::<Uri>().ok().and_then(|it| Some(format!("{}://{}", it.scheme()?, it.authority()?))).unwrap_or_default()
 }
 
 impl Report {

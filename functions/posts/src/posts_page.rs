@@ -10,7 +10,6 @@ use api::SignedIn;
 use api::page::{AccountPage, Page, PageQuery, PageResult, day};
 use askama::Template;
 use axum::extract::State;
-use chrono::NaiveDate;
 use domain::listing::{Counts, Direction, Listing, SortField};
 use domain::post::{Filter, Post, PostStatus, SegmentKind};
 use serde::Deserialize;
@@ -60,12 +59,15 @@ struct PostsPage<'a> {
     show: PostFilter,
     counts: Counts,
     done: Option<Done>,
+    /// The zone of the times: its city, or UTC.
+    city: String,
     days: Vec<Day>,
     before: Option<u32>,
     after: Option<u32>,
 }
 
 struct Day {
+    /// Empty for drafts.
     title: String,
     posts: Vec<Row>,
 }
@@ -81,12 +83,17 @@ pub(crate) async fn show_posts(
 
     let connection_ids: BTreeSet<_> = posts.iter().flat_map(|it| &it.targets).map(|it| it.connection_id).collect();
     let context = store.load_post_context(session.user, connection_ids, [], None, now).await?;
-    let rows = posts.iter().map(|it| (scheduled_date(it), Row::new(it, &context.accounts, now)));
+    let zone = session.zone();
+    let rows = posts.iter().map(|it| {
+        let day = it.scheduled_at.map(|at| day(at, &zone)).unwrap_or_default();
+        (day, Row::new(it, &context.accounts, &zone, now))
+    });
     let page = PostsPage {
         csrf: session.csrf(),
         show: query.show,
         counts: context.counts,
         done: query.done,
+        city: zone.city(),
         days: group_by_day(rows),
         before: page.checked_sub(1).filter(|it| *it != 0),
         after: (u64::from(page) * PER_PAGE < total).then(|| page + 1),
@@ -123,17 +130,12 @@ async fn load_posts(
 }
 
 /// Groups the rows by day, in their order.
-fn group_by_day(rows: impl Iterator<Item = (Option<NaiveDate>, Row)>) -> Vec<Day> {
+fn group_by_day(rows: impl Iterator<Item = (String, Row)>) -> Vec<Day> {
     let mut days: Vec<Day> = Vec::new();
-    let mut current = None;
-    for (date, row) in rows {
-        if current != Some(date) {
-            let title = date.and_then(|it| it.and_hms_opt(0, 0, 0)).map(|it| day(it.and_utc()));
-            days.push(Day { title: title.unwrap_or_default(), posts: Vec::new() });
-            current = Some(date);
-        }
-        if let Some(day) = days.last_mut() {
-            day.posts.push(row);
+    for (title, row) in rows {
+        match days.last_mut().filter(|it| it.title == title) {
+            Some(day) => day.posts.push(row),
+            None => days.push(Day { title, posts: vec![row] }),
         }
     }
     days
@@ -146,10 +148,6 @@ pub(crate) fn segment_name(index: usize, kind: SegmentKind) -> String {
         SegmentKind::Reply => format!("Reply {index}"),
         SegmentKind::Comment => "First comment".to_owned(),
     }
-}
-
-fn scheduled_date(post: &Post) -> Option<NaiveDate> {
-    post.scheduled_at.map(|it| it.date_naive())
 }
 
 impl PostFilter {
@@ -194,16 +192,18 @@ mod tests {
     use domain::post::{PublicSegment, SegmentContent, TargetStatus};
     use domain::testing::{a_connection, a_post, a_user, accounts, an_attachment, noon, text};
     use domain::text::PostText;
+    use domain::time_zone::TimeZone;
 
     use super::*;
 
     fn render(post: &Post, connection: &domain::connection::Connection) -> String {
-        let row = Row::new(post, &accounts(std::slice::from_ref(connection)), noon());
+        let row = Row::new(post, &accounts(std::slice::from_ref(connection)), &TimeZone::utc(), noon());
         let page = PostsPage {
             csrf: "token",
             show: PostFilter::Failed,
             counts: Counts::default(),
             done: None,
+            city: "UTC".to_owned(),
             days: vec![Day { title: String::new(), posts: vec![row] }],
             before: None,
             after: None,

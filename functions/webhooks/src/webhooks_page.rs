@@ -5,6 +5,7 @@ use api::page::{AccountPage, Page, PageQuery, PageResult, date, date_and_time, d
 use askama::Template;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
+use domain::time_zone::TimeZone;
 use domain::webhook::{
     Attempt, DisabledReason, EndpointStatus, EventKind, WebhookDelivery, WebhookDeliveryStatus, WebhookEndpoint,
 };
@@ -80,19 +81,19 @@ pub(crate) async fn show_webhooks(
     session: SignedIn,
     PageQuery(query): PageQuery<WebhooksQuery>,
 ) -> PageResult<Page> {
-    let (store, now) = (&app.api.store, app.api.clock.now());
+    let (store, now, zone) = (&app.api.store, app.api.clock.now(), session.zone());
     let records = store.webhooks(session.user).await?;
     let rows = records.iter().map(async |it| {
         let endpoint = &it.endpoint;
         let (deliveries, _) = store.webhook_deliveries(endpoint.user_id, endpoint.webhook_id, None, SHOWN).await?;
-        Ok::<_, storage::StorageError>(WebhookRow::new(endpoint, &deliveries, now))
+        Ok::<_, storage::StorageError>(WebhookRow::new(endpoint, &deliveries, &zone, now))
     });
     let page = WebhooksPage { csrf: session.csrf(), done: query.done, webhooks: try_join_all(rows).await? };
     Ok(Page::render("Your webhooks", &page)?.signed_in(&session).with_account_navigation(AccountPage::Webhooks))
 }
 
 impl WebhookRow {
-    fn new(endpoint: &WebhookEndpoint, deliveries: &[WebhookDelivery], now: DateTime<Utc>) -> Self {
+    fn new(endpoint: &WebhookEndpoint, deliveries: &[WebhookDelivery], zone: &TimeZone, now: DateTime<Utc>) -> Self {
         let disabled = endpoint.disabled_reason.map(|it| match it {
             DisabledReason::Owner => "Disabled by you or one of your apps.",
             DisabledReason::Gone => "Disabled: the webhook responded with 410 Gone.",
@@ -101,7 +102,7 @@ impl WebhookRow {
         Self {
             id: endpoint.webhook_id.to_string(),
             url: endpoint.url.to_string(),
-            created_on: date(endpoint.created_at),
+            created_on: date(endpoint.created_at, zone),
             creator: endpoint.created_by.as_ref().map(|it| CreatorView {
                 name: it.client_name.as_ref().map(|name| name.as_str().to_owned()),
                 described_by: it.client_id.as_ref().map(|id| id.host().to_owned()),
@@ -109,9 +110,9 @@ impl WebhookRow {
             is_unverified: endpoint.status() == EndpointStatus::Unverified,
             events: endpoint.events.iter().copied().map(EventKind::as_str).collect(),
             disabled: endpoint.is_disabled().then(|| disabled.unwrap_or("Disabled.")),
-            disabled_on: endpoint.disabled_at.map(date),
-            failing_since: endpoint.failing_since.filter(|_| !endpoint.is_disabled()).map(date_and_time),
-            sent: deliveries.iter().filter(|it| it.is_kept(now)).map(|it| DeliveryRow::new(it, now)).collect(),
+            disabled_on: endpoint.disabled_at.map(|it| date(it, zone)),
+            failing_since: endpoint.failing_since.filter(|_| !endpoint.is_disabled()).map(|it| date_and_time(it, zone)),
+            sent: deliveries.iter().filter(|it| it.is_kept(now)).map(|it| DeliveryRow::new(it, zone, now)).collect(),
         }
     }
 }
@@ -123,10 +124,10 @@ impl WebhookRow {
 }
 
 impl DeliveryRow {
-    fn new(delivery: &WebhookDelivery, now: DateTime<Utc>) -> Self {
+    fn new(delivery: &WebhookDelivery, zone: &TimeZone, now: DateTime<Utc>) -> Self {
         Self {
             event: delivery.message.kind.as_str(),
-            at: date_and_time(delivery.created_at),
+            at: date_and_time(delivery.created_at, zone),
             distance: distance(delivery.created_at, now),
             state: match delivery.state {
                 WebhookDeliveryStatus::Waiting if delivery.attempts.is_empty() => "Sending",

@@ -17,7 +17,7 @@ pub use account_page::AccountPage;
 pub(crate) use error::failed;
 pub use error::{PageError, PageResult};
 pub use form::{PageForm, PageQuery, parameters};
-pub use times::{date, date_and_time, day, distance, time};
+pub use times::{date, date_and_time, day, distance, time, time_with_seconds};
 
 /// A page: the HTML of a template within the layout.
 ///
@@ -34,6 +34,7 @@ pub struct Page {
     navigation: Option<AccountPage>,
     is_wide: bool,
     shows_avatars: bool,
+    upload_origin: Option<String>,
 }
 
 #[derive(Template)]
@@ -44,6 +45,7 @@ struct Layout<'a> {
     csrf: Option<&'a str>,
     navigation: Option<AccountPage>,
     is_wide: bool,
+    has_composer: bool,
 }
 
 impl Page {
@@ -62,6 +64,7 @@ impl Page {
             navigation: None,
             is_wide: false,
             shows_avatars: false,
+            upload_origin: None,
         }
     }
 
@@ -94,10 +97,20 @@ impl Page {
         self
     }
 
+    /// Adds the script of the form of a post, which uploads files to this origin.
+    pub fn with_uploads(mut self, origin: String) -> Self {
+        self.upload_origin = Some(origin);
+        self
+    }
+
     fn policy(&self) -> String {
         let images = if self.shows_avatars { " https:" } else { "" };
+        let script = match &self.upload_origin {
+            Some(origin) => format!(" script-src 'self'; connect-src 'self' {origin};"),
+            None => String::new(),
+        };
         format!(
-            "default-src 'none'; style-src 'self'; img-src 'self'{images}; form-action 'self'; \
+            "default-src 'none';{script} style-src 'self'; img-src 'self'{images}; form-action 'self'; \
              base-uri 'none'; frame-ancestors 'none'"
         )
     }
@@ -111,6 +124,7 @@ impl IntoResponse for Page {
             csrf: self.csrf.as_deref(),
             navigation: self.navigation,
             is_wide: self.is_wide,
+            has_composer: self.upload_origin.is_some(),
         };
         match layout.render() {
             Ok(html) => (self.status, headers(&self.policy()), Html(html)).into_response(),
@@ -153,7 +167,14 @@ mod tests {
     #[test]
     fn user_text_is_escaped() {
         let page = Page::render("<b>", &Greeting { name: "<script>" }).unwrap();
-        let layout = Layout { title: &page.title, body: &page.body, csrf: None, navigation: None, is_wide: false };
+        let layout = Layout {
+            title: &page.title,
+            body: &page.body,
+            csrf: None,
+            navigation: None,
+            is_wide: false,
+            has_composer: false,
+        };
         let html = layout.render().unwrap();
         assert!(!html.contains("<script") && !html.contains("<b>"), "{html}");
     }

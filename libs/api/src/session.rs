@@ -6,6 +6,7 @@ use axum::extract::{FromRef, FromRequestParts, OptionalFromRequestParts};
 use axum::response::{IntoResponse, Redirect, Response};
 use chrono::TimeDelta;
 use domain::id::UserId;
+use domain::time_zone::TimeZone;
 use domain::token;
 use domain::user::User;
 use http::header::COOKIE;
@@ -84,6 +85,11 @@ impl SignedIn {
     /// The user as of the beginning of the request.
     pub fn person(&self) -> &User {
         &self.person
+    }
+
+    /// The zone in which pages show times.
+    pub fn zone(&self) -> TimeZone {
+        self.person.shown_zone()
     }
 
     /// Whether this is the session with this hash.

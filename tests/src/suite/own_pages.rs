@@ -13,7 +13,7 @@ use crate::{
     error::{Result, same},
     html::tags,
     http_response::{integer, list, text},
-    moment,
+    moment, picture,
     runner::Check,
 };
 
@@ -29,6 +29,8 @@ pub(super) fn checks() -> Vec<Check> {
             posts_are_listed_by_day_fifty_per_page,
             draft_is_scheduled_as_shown,
             post_is_written_on_the_page,
+            file_is_uploaded_from_the_page,
+            times_are_shown_in_the_zone_of_the_user,
             webhooks_are_listed_disabled_and_deleted,
             revoking_a_token_can_delete_its_webhook,
             device_is_revoked_by_its_name,
@@ -305,6 +307,71 @@ async fn post_is_written_on_the_page(deployment: &Deployment) -> Result {
     Ok(())
 }
 
+/// Uploads a file as the script of the page does.
+async fn file_is_uploaded_from_the_page(deployment: &Deployment) -> Result {
+    let (mut user, mut other) = (deployment.new_user().await?, deployment.new_user().await?);
+    let page = open(&mut user, &format!("{POSTS}/new")).await?;
+    let policy = page.headers.get("content-security-policy").and_then(|it| it.to_str().ok()).unwrap_or_default();
+    ensure!(policy.contains("script-src 'self'; connect-src 'self' http"), "the policy is {policy}");
+    let address = format!("{}/account/files", deployment.origin());
+    let png = picture::png(64, 48, [30, 120, 90]);
+    let body = json!({ "mime_type": "image/png", "filename": "boat.png", "size": png.len() });
+    let foreign = csrf_token(&open(&mut other, CONNECTIONS).await?)?;
+    for csrf in ["", &foreign] {
+        same(user.browser.post_json(&address, csrf, &body).await?.status.as_u16(), 403, "a token of another session")?;
+    }
+    let visitor = deployment.browser()?.post_json(&address, &foreign, &body).await?;
+    same(visitor.status.as_u16(), 401, "a visitor who is not signed in")?;
+
+    let csrf = csrf_token(&page)?;
+    let refused = user.browser.post_json(&address, &csrf, &json!({ "mime_type": "text/html", "size": 0 })).await?;
+    same(refused.status.as_u16(), 422, "a file that no platform accepts")?;
+    let created = user.browser.post_json(&address, &csrf, &body).await?;
+    same(created.status.as_u16(), 201, "an upload")?;
+    let target: Value = serde_json::from_str(&created.html)?;
+    let status = user.put(&target, &png).await?;
+    ensure!((200..300).contains(&status), "the upload returned {status}");
+
+    let (form, _) = page.form_with_button("Save draft").ok_or_else(|| page.test_error("nothing to save"))?;
+    let fields = [("content", "A boat"), ("add.00", text(&target, "path")?), ("do", "save")];
+    let hidden = form.fields.iter().filter(|it| it.kind == "hidden");
+    let hidden: Vec<_> = hidden.map(|it| (it.name.as_str(), it.value.as_deref().unwrap_or_default())).collect();
+    let fields: Vec<_> = hidden.into_iter().chain(fields).collect();
+    let saved = user.browser.post(&format!("{}{POSTS}/new", deployment.origin()), &fields).await?;
+    check_page(&saved, true)?;
+    ensure_shown(&saved, "Alt text of image 1")?;
+    // The files of other users cannot be named.
+    let page = open(&mut other, &format!("{POSTS}/new")).await?;
+    let (form, _) = page.form_with_button("Save draft").ok_or_else(|| page.test_error("nothing to save"))?;
+    let own = form.fields.iter().filter(|it| it.kind == "hidden");
+    let own = own.map(|it| (it.name.as_str(), it.value.as_deref().unwrap_or_default()));
+    let fields: Vec<_> =
+        own.chain([("content", "A boat"), ("add.00", text(&target, "path")?), ("do", "save")]).collect();
+    let refused = other.browser.post(&format!("{}{POSTS}/new", deployment.origin()), &fields).await?;
+    same(refused.status.as_u16(), 422, "a file of another user")
+}
+
+async fn times_are_shown_in_the_zone_of_the_user(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
+    let connection = user.connect(0).await?;
+    let page = open(&mut user, "/account").await?;
+    let refused = user.browser.press(&page, "Save", &[("zone", "Mars/Olympus")]).await?;
+    same(refused.status.as_u16(), 422, "a zone that does not exist")?;
+    let page = user.browser.press(&page, "Save", &[("zone", "Asia/Tokyo")]).await?;
+    check_page(&page, true)?;
+    ensure_shown(&page, "Pages now show times in this time zone.")?;
+
+    let page = open(&mut user, &format!("{POSTS}/new")).await?;
+    let account = format!("to.{}", connection["id"]);
+    let fill = [("content", "Good morning"), (account.as_str(), "on"), ("at", "2028-02-01T09:00")];
+    let page = user.browser.press(&page, "Schedule", &fill).await?;
+    ensure_shown(&page, "1 February 2028, 09:00 Tokyo (00:00 UTC)")?;
+    ensure_shown(&page, "value=\"2028-02-01T09:00\"")?;
+    let posts = user.api.get("/posts").await?.ok(200)?;
+    same(&posts["data"][0]["scheduled_at"], &json!("2028-02-01T00:00:00.000Z"), "its time")?;
+    ensure_shown(&open(&mut user, POSTS).await?, "09:00 Tokyo (00:00 UTC)")
+}
+
 async fn posts_are_listed_by_day_fifty_per_page(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
@@ -315,7 +382,7 @@ async fn posts_are_listed_by_day_fifty_per_page(deployment: &Deployment) -> Resu
 
     let first = open(&mut user, POSTS).await?;
     ensure_shown(&first, "number 1.")?;
-    ensure_shown(&first, "Days and times are UTC.")?;
+    ensure_shown(&first, "Days and times in UTC.")?;
     ensure_not_shown(&first, "number 51.")?;
     let days = tags(&first.html).iter().filter(|it| it.name == "h2").count();
     same(days, 50, "days with a heading")?;

@@ -6,13 +6,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDateTime, Utc};
 use domain::id::{ConnectionId, UserId};
 use domain::media::{AltText, Attachment, MediaPath};
 use domain::options::{OptionKind, OptionSpec, OptionValue};
 use domain::post::{MAX_MEDIA, MAX_TARGETS, Post, SegmentContent, Target};
 use domain::rules::MAX_REPLIES;
 use domain::text::Label;
+use domain::time_zone::TimeZone;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -37,8 +38,8 @@ impl From<BTreeMap<String, String>> for Entries {
 }
 
 impl Entries {
-    /// The form of a stored post.
-    pub(super) fn from_post(post: &Post) -> Self {
+    /// The form of a stored post, with its time in this zone.
+    pub(super) fn from_post(post: &Post, zone: &TimeZone) -> Self {
         let mut entries = Self::default();
         entries.set("content", post.text.as_str());
         entries.set_files("", &post.media, post.user_id);
@@ -46,7 +47,7 @@ impl Entries {
         entries.set("external_id", post.external_id.as_ref().map_or("", |it| it.as_str()));
         let labels: Vec<_> = post.labels.iter().map(Label::as_str).collect();
         entries.set("labels", &labels.join("\n"));
-        entries.set("at", &post.scheduled_at.map(local_time::show).unwrap_or_default());
+        entries.set("at", &post.scheduled_at.map(|it| local_time::show(it, zone)).unwrap_or_default());
         for target in &post.targets {
             entries.set_target(target, post.user_id);
         }
@@ -55,7 +56,7 @@ impl Entries {
 
     /// The form of a new post with the content of another.
     pub(super) fn duplicate(post: &Post) -> Self {
-        let mut entries = Self::from_post(post);
+        let mut entries = Self::from_post(post, &TimeZone::utc());
         // An external id names one post.
         for name in ["at", "external_id"] {
             entries.set(name, "");
@@ -168,8 +169,8 @@ impl Entries {
         paths.filter_map(|it| MediaPath::parse(it.1).ok())
     }
 
-    /// Removes what is marked for removal and numbers the rest anew, so that names and paths of
-    /// errors agree.
+    /// Adds what was uploaded, removes what is marked for removal and numbers the rest anew, so that
+    /// names and paths of errors agree.
     pub(super) fn renumbered(&self) -> Self {
         let mut next = Self(self.0.iter().filter(|it| !is_numbered(it.0)).map(owned).collect());
         // An account that is not chosen keeps what was entered for it.
@@ -182,6 +183,10 @@ impl Entries {
                 next.set(&format!("{to}.content"), self.get(&format!("{from}.content")));
                 next.move_files(self, &format!("{from}."), &format!("{to}."));
             }
+        }
+        let uploaded = self.0.iter().filter(|it| it.0.starts_with("add."));
+        for (index, (_, path)) in (next.files("").len()..MAX_MEDIA).zip(uploaded) {
+            next.set(&format!("media.{index}.path"), path);
         }
         next
     }
@@ -245,9 +250,14 @@ impl Entries {
         self.replies(prefix).into_iter().map(reply).collect()
     }
 
-    /// The time in the form; `None` if it is empty or not a time.
-    pub(super) fn scheduled_at(&self) -> Option<DateTime<Utc>> {
+    /// The local time in the form; `None` if it is empty or not a time.
+    pub(super) fn local_time(&self) -> Option<NaiveDateTime> {
         local_time::parse(self.get("at").trim())
+    }
+
+    /// Whether the form has this time.
+    pub(super) fn has_time(&self, at: DateTime<Utc>, zone: &TimeZone) -> bool {
+        self.get("at") == local_time::show(at, zone)
     }
 
     /// The name in the form of a field in an error of the API.
@@ -274,10 +284,10 @@ fn owned((name, value): (&String, &String)) -> (String, String) {
     (name.clone(), value.clone())
 }
 
-/// Whether a field belongs to a file or a reply.
+/// Whether a field belongs to a file, a reply or an upload.
 fn is_numbered(name: &str) -> bool {
     let of_post = name.strip_prefix("to.").and_then(|it| it.split_once('.')).map_or(name, |it| it.1);
-    of_post.starts_with("media.") || of_post.starts_with("thread.")
+    of_post.starts_with("media.") || of_post.starts_with("thread.") || name.starts_with("add.")
 }
 
 fn text_or_null(text: &str) -> Value {
@@ -353,7 +363,7 @@ mod tests {
         post.targets[2].media = Some(Vec::new());
         post.targets[2].thread = Some(Vec::new());
 
-        let body = Entries::from_post(&post).renumbered().body(|_| OPTIONS);
+        let body = Entries::from_post(&post, &TimeZone::utc()).renumbered().body(|_| OPTIONS);
         let changes = request::changes(Fields::from_body(body, request::FIELDS), Authority::default(), None, noon());
         let next = post.change(changes, Vec::new(), &accounts(&connections), &ids(), noon()).unwrap();
 
@@ -372,12 +382,13 @@ mod tests {
             ("thread.0.remove", "on"),
             ("thread.1.content", "second"),
             ("thread.1.media.0.path", "three"),
+            ("add.0", "four"),
         ]);
 
         let body = entries.renumbered().body(|_| OPTIONS);
 
         assert_eq!(body["content"], "a\nb");
-        assert_eq!(body["media"], json!([{"path": "two", "alt_text": "Two"}]));
+        assert_eq!(body["media"], json!([{"path": "two", "alt_text": "Two"}, {"path": "four", "alt_text": null}]));
         assert_eq!(body["thread"], json!([{"content": "second", "media": [{"path": "three", "alt_text": null}]}]));
     }
 

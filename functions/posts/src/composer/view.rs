@@ -7,10 +7,11 @@ use askama::Template;
 use chrono::{DateTime, Utc};
 use domain::connection::Connection;
 use domain::id::{ConnectionId, MediaId};
-use domain::media::{FileType, MediaPath};
+use domain::media::{FileType, MediaPath, MimeType};
 use domain::options::{OptionKind, OptionSpec, PlatformOptions, Required};
 use domain::post::{Post, PostStatus, Target, TargetStatus};
 use domain::rules::MAX_REPLIES;
+use domain::time_zone::TimeZone;
 use domain::web_address::is_web_address;
 
 use super::entries::{Entries, account_prefix};
@@ -26,6 +27,7 @@ pub(super) struct Context<'a> {
     pub(super) links: BTreeMap<MediaId, String>,
     pub(super) connections: &'a [Connection],
     pub(super) vocabulary: &'a PlatformOptions,
+    pub(super) zone: TimeZone,
     pub(super) now: DateTime<Utc>,
 }
 
@@ -46,6 +48,8 @@ pub(super) struct ComposerPage<'a> {
     problems: Vec<Problem>,
     warnings: Vec<String>,
     content: Field,
+    /// The types of files that can be chosen.
+    accept: String,
     files: Vec<FileView>,
     replies: Vec<ReplyView>,
     can_add_reply: bool,
@@ -55,6 +59,8 @@ pub(super) struct ComposerPage<'a> {
     labels: Field,
     external_id: Field,
     at: Field,
+    /// The city of the time zone, or UTC.
+    city: String,
     buttons: Vec<Button>,
 }
 
@@ -179,7 +185,7 @@ impl<'a> ComposerPage<'a> {
             is_open,
             // A failed post is published again only by its own buttons.
             default_action: if post.is_some_and(|it| it.status == PostStatus::Failed) { "check" } else { "save" },
-            state: post.map(|it| state_sentence(it, context.now)),
+            state: post.map(|it| state_sentence(it, &context.zone, context.now)),
             notice: report.notice.as_ref(),
             problems: Vec::new(),
             warnings: report
@@ -188,6 +194,7 @@ impl<'a> ComposerPage<'a> {
                 .map(|it| to_sentence(&it.field, &format!("{} {}", it.field, it.message)))
                 .collect(),
             content: form.field("content"),
+            accept: MimeType::ALL.map(MimeType::as_str).join(","),
             files: form.files(""),
             replies: form.replies(""),
             can_add_reply: entries.replies("").len() < MAX_REPLIES,
@@ -196,6 +203,7 @@ impl<'a> ComposerPage<'a> {
             labels: form.field("labels"),
             external_id: form.field("external_id"),
             at: form.field("at"),
+            city: context.zone.city(),
             buttons: buttons(post),
             post,
         };
@@ -407,8 +415,9 @@ fn label(name: &str) -> String {
 }
 
 /// "Scheduled for 21 November 2026, 09:30 UTC (in 2 hours)."
-fn state_sentence(post: &Post, now: DateTime<Utc>) -> String {
-    let at = post.scheduled_at.map(|it| format!("{} ({})", date_and_time(it), distance(it, now))).unwrap_or_default();
+fn state_sentence(post: &Post, zone: &TimeZone, now: DateTime<Utc>) -> String {
+    let at =
+        post.scheduled_at.map(|it| format!("{} ({})", date_and_time(it, zone), distance(it, now))).unwrap_or_default();
     match post.status {
         PostStatus::Draft if post.is_scheduled_by_revision() => {
             "An app that can only write drafts wrote this draft. Review it before you schedule it.".to_owned()

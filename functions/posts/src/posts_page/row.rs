@@ -6,6 +6,7 @@ use domain::delivery::Published;
 use domain::failure::FailureClass;
 use domain::media::{Attachment, FileType};
 use domain::post::{Accounts, Post, PostStatus, SegmentContent, SegmentView, Target, TargetStatus};
+use domain::time_zone::TimeZone;
 use domain::web_address::is_web_address;
 
 use super::segment_name;
@@ -78,7 +79,7 @@ pub(super) struct SegmentRow {
 }
 
 impl Row {
-    pub(super) fn new(post: &Post, accounts: &Accounts, now: DateTime<Utc>) -> Self {
+    pub(super) fn new(post: &Post, accounts: &Accounts, zone: &TimeZone, now: DateTime<Utc>) -> Self {
         let unpublished = || post.targets.iter().filter(|it| it.status != TargetStatus::Published);
         let is_public_somewhere = post.targets.iter().any(|it| it.status == TargetStatus::Published || it.is_public());
         let is_failed = post.status == PostStatus::Failed;
@@ -87,7 +88,7 @@ impl Row {
         Self {
             id: post.post_id.to_string(),
             revision: post.revision,
-            at: post.scheduled_at.map(time).unwrap_or_default(),
+            at: post.scheduled_at.map(|it| time(it, zone)).unwrap_or_default(),
             distance: post.scheduled_at.map(|it| distance(it, now)).unwrap_or_default(),
             text: excerpt(post.text.as_str(), SHOWN_CHARS),
             files: files(&post.media),

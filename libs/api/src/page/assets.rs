@@ -1,4 +1,4 @@
-//! The stylesheet and the icon.
+//! The stylesheet, the icon, and the script of the form of a post.
 
 use axum::Router;
 use axum::response::IntoResponse;
@@ -6,15 +6,17 @@ use axum::routing::get;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 
 const STYLE: &str = include_str!("../../assets/style.css");
+const COMPOSER: &str = include_str!("../../assets/composer.js");
 const ICON: &str = include_str!("../../assets/icon.svg");
 
-/// Browsers cache both for ten minutes: long enough for a visit, and short enough that a new
+/// Browsers cache them for ten minutes: long enough for a visit, and short enough that a new
 /// release appears soon.
 const KEEP: &str = "public, max-age=600";
 
 pub(crate) fn router() -> Router {
     Router::new()
         .route("/assets/style.css", get(|| async { asset("text/css; charset=utf-8", STYLE) }))
+        .route("/assets/composer.js", get(|| async { asset("text/javascript; charset=utf-8", COMPOSER) }))
         .route("/assets/icon.svg", get(|| async { asset("image/svg+xml", ICON) }))
         .route("/favicon.ico", get(|| async { asset("image/svg+xml", ICON) }))
 }

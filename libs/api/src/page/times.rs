@@ -1,26 +1,39 @@
-//! Formats times for pages. A page runs no script and does not know the user's time zone, so times
-//! are marked as UTC, with the distance from now next to them.
+//! Formats times for pages, in the zone of the user.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::time_zone::TimeZone;
 
 /// "21 November 2026".
-pub fn date(at: DateTime<Utc>) -> String {
-    at.format("%-d %B %Y").to_string()
+pub fn date(at: DateTime<Utc>, zone: &TimeZone) -> String {
+    zone.local(at).format("%-d %B %Y").to_string()
 }
 
 /// "Saturday, 21 November 2026".
-pub fn day(at: DateTime<Utc>) -> String {
-    at.format("%A, %-d %B %Y").to_string()
+pub fn day(at: DateTime<Utc>, zone: &TimeZone) -> String {
+    zone.local(at).format("%A, %-d %B %Y").to_string()
 }
 
-/// "09:30 UTC".
-pub fn time(at: DateTime<Utc>) -> String {
-    at.format("%H:%M UTC").to_string()
+/// "10:30 Berlin (09:30 UTC)", or "09:30 UTC".
+pub fn time(at: DateTime<Utc>, zone: &TimeZone) -> String {
+    in_both(at, zone, "%H:%M")
 }
 
-/// "21 November 2026, 09:30 UTC".
-pub fn date_and_time(at: DateTime<Utc>) -> String {
-    at.format("%-d %B %Y, %H:%M UTC").to_string()
+/// "10:30:05 Berlin (09:30:05 UTC)", or "09:30:05 UTC".
+pub fn time_with_seconds(at: DateTime<Utc>, zone: &TimeZone) -> String {
+    in_both(at, zone, "%H:%M:%S")
+}
+
+fn in_both(at: DateTime<Utc>, zone: &TimeZone, format: &str) -> String {
+    let utc = at.format(format);
+    if zone.is_utc() {
+        return format!("{utc} UTC");
+    }
+    format!("{} {} ({utc} UTC)", zone.local(at).format(format), zone.city())
+}
+
+/// "21 November 2026, 10:30 Berlin (09:30 UTC)".
+pub fn date_and_time(at: DateTime<Utc>, zone: &TimeZone) -> String {
+    format!("{}, {}", date(at, zone), time(at, zone))
 }
 
 /// "in 2 hours", "3 days ago".
@@ -47,6 +60,15 @@ mod tests {
     use domain::testing::noon;
 
     use super::*;
+
+    #[test]
+    fn time_is_shown_in_the_zone_and_in_utc() {
+        let zone = TimeZone::parse("America/New_York").unwrap();
+        assert_eq!(date_and_time(noon(), &zone), "21 November 2026, 07:00 New York (12:00 UTC)");
+        assert_eq!(date_and_time(noon(), &TimeZone::utc()), "21 November 2026, 12:00 UTC");
+        let auckland = TimeZone::parse("Pacific/Auckland").unwrap();
+        assert_eq!(day(noon(), &auckland), "Sunday, 22 November 2026");
+    }
 
     #[test]
     fn distance_uses_the_largest_whole_unit() {
