@@ -109,7 +109,7 @@ pub(crate) const STEPS: [Step; 20] = [
 ];
 
 /// A step that takes longer hangs.
-const LIMIT: Duration = Duration::from_mins(30);
+const LIMIT: Duration = Duration::from_mins(45);
 
 fn cargo(arguments: &[&str]) -> Command {
     let mut cargo = Command::new("cargo");
@@ -207,8 +207,8 @@ fn tests(log: &Log) -> Result {
 
 fn simulation(log: &Log) -> Result {
     log.build(&mut cargo(&["build", "--quiet", "--profile", "quick", "--package", "simulation"]))?;
-    // Run by hand, it plays five times as many seeds; here the time is limited.
-    log.run("tests/simulate", &["--seeds", "2000", "--json", "target/tests/simulation.json"], LIMIT)
+    // Run by hand, it plays ten times as many seeds; here the time is limited.
+    log.run("tests/simulate", &["--seeds", "1000", "--json", "target/tests/simulation.json"], LIMIT)
 }
 
 fn mutations(log: &Log) -> Result {

@@ -14,7 +14,7 @@ use steps::{
 };
 
 /// A build that takes longer hangs, even on a cold and slow machine.
-const BUILD_LIMIT: Duration = Duration::from_mins(30);
+const BUILD_LIMIT: Duration = Duration::from_mins(45);
 
 /// The output of one step in its own file.
 pub(crate) struct Log {
