@@ -2,6 +2,7 @@
 
 mod admission;
 
+use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
 use chrono::{DateTime, Utc};
 use domain::id::UserId;
@@ -108,11 +109,7 @@ impl Store {
 
     /// Stores the current name and e-mail address that the issuer reports.
     pub async fn rename(&self, user: UserId, name: &str, email: &str) -> Result<(), StorageError> {
-        self.client
-            .update_item()
-            .table_name(self.table(Table::Users))
-            .set_key(Some(key(user)))
-            .condition_expression("attribute_exists(user_id)")
+        self.update_user(user)
             .update_expression("SET #name = :name, #email = :email")
             .expression_attribute_names("#name", "name")
             .expression_attribute_names("#email", "email")
@@ -125,13 +122,18 @@ impl Store {
 }
 
 impl Store {
-    /// Stores the zone in which pages show times.
-    pub async fn set_time_zone(&self, user: UserId, zone: &TimeZone) -> Result<(), StorageError> {
+    /// An update that fails if the user does not exist.
+    fn update_user(&self, user: UserId) -> UpdateItemFluentBuilder {
         self.client
             .update_item()
             .table_name(self.table(Table::Users))
             .set_key(Some(key(user)))
             .condition_expression("attribute_exists(user_id)")
+    }
+
+    /// Stores the zone in which pages show times.
+    pub async fn set_time_zone(&self, user: UserId, zone: &TimeZone) -> Result<(), StorageError> {
+        self.update_user(user)
             .update_expression("SET time_zone = :zone")
             .expression_attribute_values(":zone", s(zone.name()))
             .send()
@@ -141,11 +143,7 @@ impl Store {
 
     /// Ends all sessions of a user that started until now.
     pub async fn sign_out_everywhere(&self, user: UserId, now: DateTime<Utc>) -> Result<(), StorageError> {
-        self.client
-            .update_item()
-            .table_name(self.table(Table::Users))
-            .set_key(Some(key(user)))
-            .condition_expression("attribute_exists(user_id)")
+        self.update_user(user)
             .update_expression("SET signed_out_at = :now")
             .expression_attribute_values(":now", at(now))
             .send()
@@ -158,11 +156,7 @@ impl Store {
     #[cfg(any(test, feature = "testing"))]
     pub async fn set_disabled(&self, user: UserId, disabled: bool) -> Result<crate::WriteOutcome, StorageError> {
         let update = self
-            .client
-            .update_item()
-            .table_name(self.table(Table::Users))
-            .set_key(Some(key(user)))
-            .condition_expression("attribute_exists(user_id)")
+            .update_user(user)
             .update_expression("SET disabled = :disabled")
             .expression_attribute_values(":disabled", aws_sdk_dynamodb::types::AttributeValue::Bool(disabled))
             .send()
