@@ -5,7 +5,6 @@ use api::{ClientIp, Segments, SignedIn};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
-use cloud::audit;
 use connecting::StartedFlow;
 use domain::id::ConnectionId;
 use serde::Deserialize;
@@ -44,8 +43,7 @@ pub(crate) async fn connect(
     let page = match app.connect_flows().start(session.user, platform).await.map_err(ConnectionsError::from)? {
         StartedFlow::Started { page, .. } => page,
         StartedFlow::OverPlan(reason) => {
-            let entry = audit::Entry::new(audit::Event::PlanRefused).user(session.user).address(address.0);
-            entry.why(&reason).write();
+            session.audit_plan_refusal(address, &reason);
             return Err(error_page(StatusCode::FORBIDDEN, "Your plan's limit is reached", &reason));
         }
     };

@@ -66,14 +66,23 @@ pub(crate) async fn create_medium(
     incoming: RequestBody,
 ) -> ApiResult<ReplayableResponse> {
     app.check_plan(&caller).await?;
-    let (request, key) = CreateMedium::parse(incoming, &headers, &app.limits)?;
-    // A handler is dropped when its client disconnects, which would leave half a file and a claimed
-    // idempotency key. So the work runs in a task of its own, to its end.
-    let response = async move { app.create_once(caller.user, request, key).await };
-    Ok(tokio::spawn(response.in_current_span()).await.map_err(MediaError::from)??)
+    app.respond_to(caller.user, incoming, &headers).await
 }
 
 impl App {
+    pub(crate) async fn respond_to(
+        self,
+        user: UserId,
+        incoming: RequestBody,
+        headers: &HeaderMap,
+    ) -> ApiResult<ReplayableResponse> {
+        let (request, key) = CreateMedium::parse(incoming, headers, &self.limits)?;
+        // A handler is dropped when its client disconnects, which would leave half a file and a
+        // claimed idempotency key. So the work runs in a task of its own, to its end.
+        let response = async move { self.create_once(user, request, key).await };
+        Ok(tokio::spawn(response.in_current_span()).await.map_err(MediaError::from)??)
+    }
+
     async fn check_plan(&self, caller: &Caller<MediaWrite>) -> ApiResult<()> {
         if self.plans.all_have_media() {
             return Ok(());

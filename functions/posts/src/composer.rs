@@ -33,7 +33,7 @@ use self::entries::Entries;
 use self::view::{ComposerPage, Context};
 use crate::App;
 use crate::error::PostsError;
-use crate::posts_forms::{audit_plan_refusal, find};
+use crate::posts_forms::find;
 use crate::request;
 use crate::response::links;
 
@@ -373,7 +373,7 @@ impl Report {
     }
 
     fn not_in_plan(session: &SignedIn, address: ClientIp, why: &str) -> Self {
-        audit_plan_refusal(session, address, why);
+        session.audit_plan_refusal(address, why);
         Self::bad(StatusCode::FORBIDDEN, why)
     }
 

@@ -5,7 +5,6 @@ use api::page::{PageError, PageForm, PageResult};
 use api::{ClientIp, Segments, SignedIn};
 use axum::extract::State;
 use axum::response::Redirect;
-use cloud::audit;
 use domain::id::PostId;
 use domain::post::{Authority, Changes, IfMatch, Post, PostStatus};
 use http::StatusCode;
@@ -104,7 +103,7 @@ fn check_changed(session: &SignedIn, address: ClientIp, changed: Changed) -> Pag
         // A form that schedules a draft names its revision.
         Changed::Stale | Changed::NeedsRevision => Err(PostsError::Stale.into()),
         Changed::NotInPlan(why) => {
-            audit_plan_refusal(session, address, &why);
+            session.audit_plan_refusal(address, &why);
             Err(PageError::new(StatusCode::FORBIDDEN, "Your plan does not allow it", why).with_link(HERE, BACK))
         }
         Changed::Invalid(faults) => {
@@ -112,11 +111,6 @@ fn check_changed(session: &SignedIn, address: ClientIp, changed: Changed) -> Pag
             Err(unchanged_page("Nothing was changed", &sentences.join(" ")))
         }
     }
-}
-
-/// Records that the plan of a user did not allow a request.
-pub(crate) fn audit_plan_refusal(session: &SignedIn, address: ClientIp, why: &str) {
-    audit::Entry::new(audit::Event::PlanRefused).user(session.user).address(address.0).why(why).write();
 }
 
 /// The error as a sentence for people, who do not know the names of fields.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::{FromRef, FromRequestParts, OptionalFromRequestParts};
 use axum::response::{IntoResponse, Redirect, Response};
 use chrono::TimeDelta;
+use cloud::audit::{self, Event};
 use domain::id::UserId;
 use domain::time_zone::TimeZone;
 use domain::token;
@@ -100,6 +101,11 @@ impl SignedIn {
     /// The CSRF token. Every form of this session contains it in the hidden field `csrf`.
     pub fn csrf(&self) -> &str {
         &self.csrf
+    }
+
+    /// Writes to the audit log that the user's plan does not allow a request from this address.
+    pub fn audit_plan_refusal(&self, address: ClientIp, why: &str) {
+        audit::Entry::new(Event::PlanRefused).user(self.user).address(address.0).why(why).write();
     }
 
     /// Denies a form without the CSRF token of this session.
