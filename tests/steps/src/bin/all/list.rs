@@ -4,7 +4,6 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
-    time::Duration,
 };
 
 use steps::{
@@ -108,9 +107,6 @@ pub(crate) const STEPS: [Step; 20] = [
         .shows("binary "),
 ];
 
-/// A step that takes longer hangs.
-const LIMIT: Duration = Duration::from_mins(45);
-
 fn cargo(arguments: &[&str]) -> Command {
     let mut cargo = Command::new("cargo");
     cargo.args(arguments);
@@ -131,7 +127,7 @@ fn linting_cargo(arguments: &[&str]) -> Result<Command> {
 /// Runs a test program that is already built.
 fn program(log: &Log, name: &str, arguments: &[&str]) -> Result {
     let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
-    log.run(Path::new(&target).join("debug").join(name), arguments, LIMIT)
+    log.run(Path::new(&target).join("debug").join(name), arguments)
 }
 
 fn tools(_: &Log) -> Result {
@@ -145,7 +141,7 @@ fn tools(_: &Log) -> Result {
 }
 
 fn format(log: &Log) -> Result {
-    log.run("cargo", &["fmt", "--all", "--check"], LIMIT)
+    log.run("cargo", &["fmt", "--all", "--check"])
 }
 
 fn build(log: &Log) -> Result {
@@ -158,7 +154,7 @@ fn build_functions(log: &Log) -> Result {
 
 fn template(log: &Log) -> Result {
     for (template, region) in [("template.yaml", "eu-central-1"), ("infra/edge.yaml", "us-east-1")] {
-        log.run(SAM.program()?, &["validate", "--lint", "--template", template, "--region", region], LIMIT)?;
+        log.run(SAM.program()?, &["validate", "--lint", "--template", template, "--region", region])?;
     }
     Ok(())
 }
@@ -202,27 +198,27 @@ fn deployed(log: &Log) -> Result {
 fn tests(log: &Log) -> Result {
     log.build(&mut linting_cargo(&["test", "--quiet", "--workspace", "--no-run"])?)?;
     // All failures of a run are shown at once, not only those of the first program.
-    log.run_command(&mut linting_cargo(&["test", "--quiet", "--workspace", "--no-fail-fast"])?, LIMIT)
+    log.run_command(&mut linting_cargo(&["test", "--quiet", "--workspace", "--no-fail-fast"])?)
 }
 
 fn simulation(log: &Log) -> Result {
     log.build(&mut cargo(&["build", "--quiet", "--profile", "quick", "--package", "simulation"]))?;
     // Run by hand, it plays ten times as many seeds; here the time is limited.
-    log.run("tests/simulate", &["--seeds", "1000", "--json", "target/tests/simulation.json"], LIMIT)
+    log.run("tests/simulate", &["--seeds", "1000", "--json", "target/tests/simulation.json"])
 }
 
 fn mutations(log: &Log) -> Result {
-    log.run("tests/simulate", &["--mutations", "--json", "target/tests/mutations.json"], LIMIT)
+    log.run("tests/simulate", &["--mutations", "--json", "target/tests/mutations.json"])
 }
 
 fn supply(log: &Log) -> Result {
     // On a fresh machine the sources of dependencies are still missing.
-    log.run("cargo", &["fetch", "--quiet", "--locked"], LIMIT)?;
-    log.run(CARGO_DENY.program()?, &["--offline", "check", "bans", "licenses", "sources"], LIMIT)?;
-    log.run(CARGO_MACHETE.program()?, &["--with-metadata"], LIMIT)?;
-    log.run(TYPOS.program()?, &[], LIMIT)?;
-    log.run("tests/prose", &[], LIMIT)?;
-    log.run("tests/notice", &["--check"], LIMIT)
+    log.run("cargo", &["fetch", "--quiet", "--locked"])?;
+    log.run(CARGO_DENY.program()?, &["--offline", "check", "bans", "licenses", "sources"])?;
+    log.run(CARGO_MACHETE.program()?, &["--with-metadata"])?;
+    log.run(TYPOS.program()?, &[])?;
+    log.run("tests/prose", &[])?;
+    log.run("tests/notice", &["--check"])
 }
 
 /// A machine on which the database of advisories was never fetched may be offline. Anywhere else, a
@@ -230,7 +226,7 @@ fn supply(log: &Log) -> Result {
 fn advisories(log: &Log) -> Result {
     let is_expected = std::env::var("ADVISORIES").is_ok_and(|it| it == "required");
     let was_fetched = advisory_databases().is_some_and(|it| has_database(&it));
-    let checked = log.run(CARGO_DENY.program()?, &["check", "advisories"], LIMIT);
+    let checked = log.run(CARGO_DENY.program()?, &["check", "advisories"]);
     if checked.is_err() && log.text().contains("failed to fetch advisory database") {
         log.skip(skip_reason(is_expected, was_fetched)?);
         return Ok(());

@@ -13,8 +13,8 @@ use steps::{
     error::{Result, TestError},
 };
 
-/// A build that takes longer hangs, even on a cold and slow machine.
-const BUILD_LIMIT: Duration = Duration::from_mins(45);
+/// A command that takes longer hangs, even on a cold and slow machine.
+const LIMIT: Duration = Duration::from_mins(45);
 
 /// The output of one step in its own file.
 pub(crate) struct Log {
@@ -61,17 +61,17 @@ impl Log {
 
     pub(crate) fn build(&self, command: &mut Command) -> Result {
         let started = Instant::now();
-        let ended = self.run_command(command, BUILD_LIMIT);
+        let ended = self.run_command(command);
         self.built.set(self.built.get() + started.elapsed());
         ended
     }
 
     /// Runs a command that tests.
-    pub(crate) fn run(&self, program: impl AsRef<Path>, arguments: &[&str], limit: Duration) -> Result {
-        self.run_command(Command::new(program.as_ref()).args(arguments), limit)
+    pub(crate) fn run(&self, program: impl AsRef<Path>, arguments: &[&str]) -> Result {
+        self.run_command(Command::new(program.as_ref()).args(arguments))
     }
 
-    pub(crate) fn run_command(&self, command: &mut Command, limit: Duration) -> Result {
+    pub(crate) fn run_command(&self, command: &mut Command) -> Result {
         let shown = command.get_program().display().to_string();
         let output = fs::OpenOptions::new().append(true).open(&self.file)?;
         let mut polite;
@@ -93,10 +93,10 @@ impl Log {
                 ensure!(status.success(), "{shown}: {status}");
                 return Ok(());
             }
-            if limit < started.elapsed() {
+            if LIMIT < started.elapsed() {
                 child.kill()?;
                 child.wait()?;
-                return Err(TestError::new(format!("{shown} did not end within {limit:?}")));
+                return Err(TestError::new(format!("{shown} did not end within {LIMIT:?}")));
             }
             std::thread::sleep(Duration::from_millis(50));
         }
