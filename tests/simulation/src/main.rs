@@ -14,7 +14,9 @@ use clap::builder::PossibleValuesParser;
 use serde_json::{Value, json};
 use simulation::mutations::{self, Verdict};
 use simulation::scale::{self, Figures, Load, NoisyUser, Parameters, Profile};
-use simulation::{CrashMatrix, FaultPlan, Report, Scenario, crash_matrix, lateness, platforms, run, side_by_side};
+use simulation::{
+    CrashMatrix, FaultPlan, Pairs, Report, Scenario, crash_matrix, lateness, platforms, run, side_by_side,
+};
 
 /// A run allocates constantly; this allocator reduces its time by a seventh.
 #[global_allocator]
@@ -28,7 +30,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[command(name = "simulate")]
 struct Options {
     /// Number of seeds to run
-    #[arg(long, default_value_t = 10_000)]
+    #[arg(long, default_value_t = 1_000)]
     seeds: u64,
     /// Run only this seed and print everything that happens in it
     #[arg(long)]
@@ -36,6 +38,9 @@ struct Options {
     /// Write the figures to this file
     #[arg(long)]
     json: Option<PathBuf>,
+    /// Kill at every pair of crash points, not only after calls: half an hour more
+    #[arg(long)]
+    every_pair: bool,
     /// Only break the protocol in every way of the list, and check that the simulation notices
     #[arg(long)]
     mutations: bool,
@@ -90,7 +95,7 @@ fn until_broken(seeds: u64) -> bool {
     // the rest.
     let (few, any) = (seeds.min(100), random_scenario(None));
     Seeds::run(1..=few, true, &any).broken.is_empty()
-        && crash_matrix(threads(), true).broken.is_empty()
+        && crash_matrix(threads(), Pairs::After, true).broken.is_empty()
         && Seeds::run(few + 1..=seeds, true, &any).broken.is_empty()
 }
 
@@ -176,7 +181,8 @@ const SHOWN: usize = 5;
 
 fn run_all(options: &Options) -> bool {
     let seeds = Seeds::run(1..=options.seeds, false, &random_scenario(None));
-    let matrix = crash_matrix(threads(), false);
+    let pairs = if options.every_pair { Pairs::Every } else { Pairs::After };
+    let matrix = crash_matrix(threads(), pairs, false);
     let late = Lateness::measure();
     let profile = Profile::measured();
     let million = Figures::compute(Load::MILLION, Parameters::LARGEST, &profile);

@@ -99,8 +99,11 @@ pub(crate) const STEPS: [Step; 20] = [
     // `blackbox` and `platforms` log the calls of the local stack, and this step reads those logs.
     .after(&["blackbox", "platforms"]),
     step("tests", Kind::Computes, "unit, property and function tests", tests),
-    step("simulation", Kind::Computes, "seeds, a crash at every call, a million posts", simulation).shows("seeds "),
+    step("simulation", Kind::Computes, "seeds, a crash at every call, a million posts", simulation)
+        .needs(&["build"])
+        .shows("seeds "),
     step("mutations", Kind::Computes, "the simulation notices a broken protocol", mutations)
+        .needs(&["build"])
         .after(&["simulation"]),
     step("binaries", Kind::Measures, "instructions, memory and time until the functions are ready, within limits", binaries)
         .needs(&["build", "functions"])
@@ -202,13 +205,11 @@ fn tests(log: &Log) -> Result {
 }
 
 fn simulation(log: &Log) -> Result {
-    log.build(&mut cargo(&["build", "--quiet", "--profile", "quick", "--package", "simulation"]))?;
-    // Run by hand, it plays ten times as many seeds; here the time is limited.
-    log.run("tests/simulate", &["--seeds", "1000", "--json", "target/tests/simulation.json"])
+    program(log, "simulate", &["--json", "target/tests/simulation.json"])
 }
 
 fn mutations(log: &Log) -> Result {
-    log.run("tests/simulate", &["--mutations", "--json", "target/tests/mutations.json"])
+    program(log, "simulate", &["--mutations", "--json", "target/tests/mutations.json"])
 }
 
 fn supply(log: &Log) -> Result {
