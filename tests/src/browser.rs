@@ -44,7 +44,11 @@ impl Page {
 
     /// An error that quotes this page's address and text.
     pub fn test_error(&self, message: &str) -> TestError {
-        let text: String = html::tags(&self.html).into_iter().map(|it| it.text).collect();
+        let mut text: String = html::tags(&self.html).into_iter().map(|it| it.text).collect();
+        if text.is_empty() {
+            // A gateway answers with JSON.
+            text.clone_from(&self.html);
+        }
         let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(600).collect();
         TestError::new(format!("{message}\n      page: {} {} “{text}”", self.url, self.status.as_u16()))
     }

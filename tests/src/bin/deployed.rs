@@ -1,5 +1,4 @@
-//! Deploys the template on this machine and runs all checks, while functions are killed and an
-//! update is deployed.
+//! Deploys the template on this machine, kills functions, deploys an update, and runs all checks.
 
 use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Instant};
 
@@ -17,11 +16,10 @@ use tests::{
 
 /// Black-box tests of the deployed stack.
 ///
-/// Builds the functions, deploys `template.yaml` to an emulator of AWS that enforces their roles,
-/// and runs the checks of `tests/blackbox` against it. It then kills functions at work, deploys
-/// again, and runs the checks again. At the end it compares what the roles allow with the calls
-/// that were made, here and in `tests/blackbox`, which has to run before. With --only, checks and
-/// late scenes run once.
+/// Builds the functions and deploys `template.yaml` to an emulator of AWS that enforces their roles.
+/// It kills functions at work, deploys again, and runs the checks of `tests/blackbox`. At the end it
+/// compares what the roles allow with the calls that were made, here and in `tests/blackbox`, which
+/// has to run before. With --only, it runs only checks and late scenes.
 #[derive(Parser)]
 #[command(name = "deployed")]
 struct Options {
@@ -54,8 +52,6 @@ async fn run(options: &Options) -> Result<Report> {
         return Ok(report);
     }
 
-    // Injected faults of the platform take long, so they run only the second time.
-    checks(&stack, |it| it.area != "faults", options.jobs, &mut report).await?;
     let deployment = stack.deployment().await?;
     run_scene(
         "functions die at work",
