@@ -409,6 +409,14 @@ await step('the documentation works without the network', async () => {
   });
   await page.goto(`${ready.origin}/docs`);
   await page.locator('h3 .path', { hasText: '/posts' }).first().waitFor();
+  const sections = page.locator('.docs section:visible');
+  const all = await sections.count();
+  await page.getByLabel('Search').fill('If-Match 428');
+  const found = await sections.count();
+  ensure(0 < found && found < all / 2, `${found} of ${all} sections are found`);
+  await page.getByLabel('Search').fill('no such words');
+  await page.getByText('Nothing matches.').waitFor();
+  await page.getByLabel('Search').fill('');
   // Chromium often crashes on a picture of all of it, 100,000 pixels high.
   await photograph('docs', page, false);
 });

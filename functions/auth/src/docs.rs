@@ -1,18 +1,21 @@
 //! The documentation: the `OpenAPI` document, and a page made from it.
 
+mod guide;
 mod page;
 mod schema;
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use api::openapi::DOCUMENT;
 use api::page::{Page, PageResult};
 use api::{ApiResult, Params, Visitor};
+use axum::extract::State;
 use axum::response::IntoResponse;
 use http::header::CONTENT_TYPE;
 use serde_json::Value;
 
 use self::page::DocsPage;
+use crate::App;
 
 /// Returns the `OpenAPI` document.
 pub(crate) async fn openapi(_: Visitor, params: Params) -> ApiResult<impl IntoResponse> {
@@ -20,12 +23,14 @@ pub(crate) async fn openapi(_: Visitor, params: Params) -> ApiResult<impl IntoRe
     Ok(([(CONTENT_TYPE, "application/json")], DOCUMENT))
 }
 
-/// Shows the document as a page without scripts or resources of other sites.
-pub(crate) async fn docs() -> PageResult<Page> {
-    // The document is compiled in and never changes, so one page is enough.
-    static PAGE: LazyLock<PageResult<Page>> = LazyLock::new(|| {
+/// Shows the guide and the document as a page without resources of other sites.
+pub(crate) async fn docs(State(app): State<App>) -> PageResult<Page> {
+    // The texts are compiled in, and a process serves one origin, so one page is enough.
+    static PAGE: OnceLock<PageResult<Page>> = OnceLock::new();
+    let render = || {
         let document: Value = serde_json::from_str(DOCUMENT).unwrap_or_default();
-        Ok(Page::render("Documentation", &DocsPage::from_document(&document))?.wide())
-    });
-    PAGE.clone()
+        let page = DocsPage::new(&document, &app.api.origin);
+        Ok(Page::render("Documentation", &page)?.wide().with_search())
+    };
+    PAGE.get_or_init(render).clone()
 }

@@ -34,6 +34,8 @@ pub struct Page {
     navigation: Option<AccountPage>,
     is_wide: bool,
     shows_avatars: bool,
+    /// The name of its script.
+    script: Option<&'static str>,
     upload_origin: Option<String>,
 }
 
@@ -45,7 +47,7 @@ struct Layout<'a> {
     csrf: Option<&'a str>,
     navigation: Option<AccountPage>,
     is_wide: bool,
-    has_composer: bool,
+    script: Option<&'a str>,
 }
 
 impl Page {
@@ -64,6 +66,7 @@ impl Page {
             navigation: None,
             is_wide: false,
             shows_avatars: false,
+            script: None,
             upload_origin: None,
         }
     }
@@ -99,18 +102,23 @@ impl Page {
 
     /// Adds the script of the form of a post, which uploads files to this origin.
     pub fn with_uploads(mut self, origin: String) -> Self {
+        self.script = Some("composer.js");
         self.upload_origin = Some(origin);
+        self
+    }
+
+    /// Adds the script that searches the documentation.
+    pub fn with_search(mut self) -> Self {
+        self.script = Some("docs.js");
         self
     }
 
     fn policy(&self) -> String {
         let images = if self.shows_avatars { " https:" } else { "" };
-        let script = match &self.upload_origin {
-            Some(origin) => format!(" script-src 'self'; connect-src 'self' {origin};"),
-            None => String::new(),
-        };
+        let script = if self.script.is_some() { " script-src 'self';" } else { "" };
+        let connect = self.upload_origin.as_ref().map(|it| format!(" connect-src 'self' {it};")).unwrap_or_default();
         format!(
-            "default-src 'none';{script} style-src 'self'; img-src 'self'{images}; form-action 'self'; \
+            "default-src 'none';{script}{connect} style-src 'self'; img-src 'self'{images}; form-action 'self'; \
              base-uri 'none'; frame-ancestors 'none'"
         )
     }
@@ -124,7 +132,7 @@ impl IntoResponse for Page {
             csrf: self.csrf.as_deref(),
             navigation: self.navigation,
             is_wide: self.is_wide,
-            has_composer: self.upload_origin.is_some(),
+            script: self.script,
         };
         match layout.render() {
             Ok(html) => (self.status, headers(&self.policy()), Html(html)).into_response(),
@@ -167,14 +175,8 @@ mod tests {
     #[test]
     fn user_text_is_escaped() {
         let page = Page::render("<b>", &Greeting { name: "<script>" }).unwrap();
-        let layout = Layout {
-            title: &page.title,
-            body: &page.body,
-            csrf: None,
-            navigation: None,
-            is_wide: false,
-            has_composer: false,
-        };
+        let layout =
+            Layout { title: &page.title, body: &page.body, csrf: None, navigation: None, is_wide: false, script: None };
         let html = layout.render().unwrap();
         assert!(!html.contains("<script") && !html.contains("<b>"), "{html}");
     }

@@ -1,4 +1,4 @@
-//! The stylesheet, the icon, and the script of the form of a post.
+//! The stylesheet, the icon, and the scripts.
 
 use axum::Router;
 use axum::response::IntoResponse;
@@ -7,6 +7,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 
 const STYLE: &str = include_str!("../../assets/style.css");
 const COMPOSER: &str = include_str!("../../assets/composer.js");
+const DOCS: &str = include_str!("../../assets/docs.js");
 const ICON: &str = include_str!("../../assets/icon.svg");
 
 /// Browsers cache them for ten minutes: long enough for a visit, and short enough that a new
@@ -17,6 +18,7 @@ pub(crate) fn router() -> Router {
     Router::new()
         .route("/assets/style.css", get(|| async { asset("text/css; charset=utf-8", STYLE) }))
         .route("/assets/composer.js", get(|| async { asset("text/javascript; charset=utf-8", COMPOSER) }))
+        .route("/assets/docs.js", get(|| async { asset("text/javascript; charset=utf-8", DOCS) }))
         .route("/assets/icon.svg", get(|| async { asset("image/svg+xml", ICON) }))
         .route("/favicon.ico", get(|| async { asset("image/svg+xml", ICON) }))
 }
