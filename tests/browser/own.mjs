@@ -44,6 +44,10 @@ export async function ownPosts(tools, token, account) {
 
   await page.goto(`${ready.origin}/account/posts`);
   await photograph('own-posts');
+  await leads(() => page.getByRole('link', { name: 'Calendar' }).click());
+  await page.getByRole('link', { name: /Refused at first/ }).waitFor();
+  await photograph('own-calendar');
+  await page.goto(`${ready.origin}/account/posts`);
   const rows = page.locator('main li.row');
   const comes = await rows.count();
   await leads(() => rows.first().getByRole('button', { name: 'Cancel' }).click());

@@ -2,6 +2,7 @@
 //! theirs.
 
 mod attempts_page;
+mod calendar_page;
 mod change_post;
 mod composer;
 mod create_post;
@@ -42,6 +43,7 @@ api::routes!(App: list_posts, create_post, show_post, change_post, delete_post, 
 pub fn router(app: App) -> Router {
     routes()
         .route("/account/posts", get(posts_page::show_posts))
+        .route("/account/posts/calendar", get(calendar_page::show_calendar))
         .route("/account/posts/new", get(composer::show_new).post(composer::submit_new))
         .route("/account/posts/{post}", get(composer::show).post(composer::submit))
         .route("/account/posts/{post}/attempts", get(attempts_page::show_attempts))

@@ -57,7 +57,8 @@ pub(crate) async fn list_posts(
 fn listing(mut fields: Fields) -> ApiResult<Listing> {
     let status = parse_choice(&mut fields, "status", &PostStatus::ALL.map(|it| (it.as_str(), it)));
     let external_id = fields.parse("external_id", ExternalId::parse).value();
-    let filter = Filter { status, external_id, label: fields.parse("label", Label::parse).value() };
+    let label = fields.parse("label", Label::parse).value();
+    let filter = Filter { status, external_id, label, ..Filter::default() };
     let sort = [("created_at", SortField::CreatedAt), ("scheduled_at", SortField::ScheduledAt)];
     let direction = [("asc", Direction::Asc), ("desc", Direction::Desc)];
     let listing = Listing {

@@ -2,6 +2,7 @@
 //! actions.
 
 mod row;
+mod search;
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
@@ -10,13 +11,15 @@ use api::SignedIn;
 use api::page::{AccountPage, Page, PageQuery, PageResult, day};
 use askama::Template;
 use axum::extract::State;
+use domain::connection::Connection;
 use domain::listing::{Counts, Direction, Listing, SortField};
 use domain::post::{Filter, Post, PostStatus, SegmentKind};
 use serde::Deserialize;
 use storage::StorageError;
 
 use self::row::Row;
-pub(crate) use self::row::public_link;
+pub(crate) use self::row::{excerpt, public_link};
+use self::search::Search;
 use crate::App;
 
 const PER_PAGE: u64 = 50;
@@ -27,6 +30,12 @@ pub(crate) struct PostsQuery {
     show: PostFilter,
     page: Option<NonZeroU32>,
     done: Option<Done>,
+    #[serde(default)]
+    q: String,
+    #[serde(default)]
+    account: String,
+    #[serde(default)]
+    label: String,
 }
 
 /// Which posts are shown.
@@ -57,6 +66,8 @@ pub(crate) enum Done {
 struct PostsPage<'a> {
     csrf: &'a str,
     show: PostFilter,
+    search: &'a Search,
+    accounts: Vec<AccountChoice>,
     counts: Counts,
     done: Option<Done>,
     /// The zone of the times: its city, or UTC.
@@ -64,6 +75,13 @@ struct PostsPage<'a> {
     days: Vec<Day>,
     before: Option<u32>,
     after: Option<u32>,
+}
+
+/// An account in the search form.
+struct AccountChoice {
+    id: String,
+    name: String,
+    is_chosen: bool,
 }
 
 struct Day {
@@ -79,7 +97,9 @@ pub(crate) async fn show_posts(
 ) -> PageResult<Page> {
     let (store, now) = (&app.api.store, app.api.clock.now());
     let page = query.page.map_or(1, NonZeroU32::get);
-    let (posts, total) = Box::pin(load_posts(&app, &session, query.show, page)).await?;
+    let search = Search { q: query.q, account: query.account, label: query.label };
+    let posts = load_posts(&app, &session, query.show, &search, page);
+    let ((posts, total), connections) = futures::try_join!(Box::pin(posts), store.connections(session.user))?;
 
     let connection_ids: BTreeSet<_> = posts.iter().flat_map(|it| &it.targets).map(|it| it.connection_id).collect();
     let context = store.load_post_context(session.user, connection_ids, [], None, now).await?;
@@ -91,6 +111,8 @@ pub(crate) async fn show_posts(
     let page = PostsPage {
         csrf: session.csrf(),
         show: query.show,
+        search: &search,
+        accounts: choices(&connections, &search),
         counts: context.counts,
         done: query.done,
         city: zone.city(),
@@ -106,10 +128,12 @@ async fn load_posts(
     app: &App,
     session: &SignedIn,
     show: PostFilter,
+    search: &Search,
     page: u32,
 ) -> Result<(Vec<Post>, u64), StorageError> {
+    let Some(searched) = search.filter() else { return Ok((Vec::new(), 0)) };
     let list = async |status| {
-        let filter = Filter::by_status(Some(status));
+        let filter = Filter { status: Some(status), ..searched.clone() };
         let listing = Listing { filter, page: page.into(), ..show.listing() };
         app.api.store.posts(session.user, &listing).await
     };
@@ -127,6 +151,17 @@ async fn load_posts(
         PostFilter::Coming => list(PostStatus::Scheduled).await?,
     };
     Ok((found.posts, found.total))
+}
+
+fn choices(connections: &[Connection], search: &Search) -> Vec<AccountChoice> {
+    let choice = |it: &Connection| {
+        let id = it.connection_id.to_string();
+        let is_chosen = id == search.account;
+        AccountChoice { id, name: format!("{}, {}", it.rules.title, it.profile.shown_name()), is_chosen }
+    };
+    let mut choices: Vec<_> = connections.iter().map(choice).collect();
+    choices.sort_by(|one, other| one.name.cmp(&other.name));
+    choices
 }
 
 /// Groups the rows by day, in their order.
@@ -201,6 +236,8 @@ mod tests {
         let page = PostsPage {
             csrf: "token",
             show: PostFilter::Failed,
+            search: &Search::default(),
+            accounts: Vec::new(),
             counts: Counts::default(),
             done: None,
             city: "UTC".to_owned(),
@@ -236,7 +273,7 @@ mod tests {
             "Post: Published</span> <a href=\"https://a.example/?a=1&#38;b=&#39;\"",
             "View post",
             "Reply 1: Failed",
-            "Reply 2: Pending",
+            "Reply 2: Not published",
             "<details open>",
         ] {
             assert!(page.contains(shown), "{shown}: {page}");

@@ -142,6 +142,11 @@ pub struct Filter {
     pub external_id: Option<ExternalId>,
     /// Posts that have this label, among others.
     pub label: Option<Label>,
+    /// Posts that have this account among their targets.
+    pub connection: Option<ConnectionId>,
+    /// Posts with this text in the post, a reply, a first comment or the text of a target. Case is
+    /// ignored.
+    pub text: Option<String>,
 }
 
 impl NewPost {
@@ -221,6 +226,8 @@ impl Filter {
         self.status.is_none_or(|it| it == post.status)
             && (self.external_id.is_none() || self.external_id == post.external_id)
             && self.label.as_ref().is_none_or(|it| post.labels.contains(it))
+            && self.connection.is_none_or(|id| post.targets.iter().any(|it| it.connection_id == id))
+            && self.text.as_ref().is_none_or(|it| post.contains_text(&it.to_lowercase()))
     }
 
     /// Whether it filters by status alone, so that the counts by status tell how many posts fit.
@@ -230,6 +237,14 @@ impl Filter {
 }
 
 impl Post {
+    /// Whether a text of the post or of a target contains this; `lowercase` is in lower case.
+    fn contains_text(&self, lowercase: &str) -> bool {
+        let replies = self.thread.iter().map(|it| it.text.as_str());
+        let of_targets = self.targets.iter().flat_map(|it| self.segments(it)).map(|it| it.text);
+        let mut texts = std::iter::once(self.text.as_str()).chain(replies).chain(of_targets);
+        texts.any(|it| it.to_lowercase().contains(lowercase))
+    }
+
     pub fn check_deletable(&self) -> Result<(), ValidationErrors> {
         self.check_changeable()?;
         if self.targets.iter().any(Target::is_public) {

@@ -1,6 +1,7 @@
 //! Reads posts, lists, and counts by status. [`Store::write_post`] writes them.
 
 mod all;
+mod calendar;
 
 use std::collections::HashSet;
 
@@ -13,6 +14,7 @@ use domain::listing::{Counts, Direction, Listing, SortField};
 use domain::post::{Accounts, Post, PostStatus};
 use domain::user::User;
 
+pub use self::calendar::CalendarPosts;
 use crate::Store;
 use crate::error::StorageError;
 use crate::idempotency::{IdempotentRequest, StoredResponse, parse_unexpired};
@@ -326,13 +328,17 @@ fn draft_status_list(user: UserId) -> String {
     status_list(user, PostStatus::Draft)
 }
 
+/// Sorts posts by their time, then by their id.
+fn time_key(at: DateTime<Utc>, post_id: u64) -> String {
+    format!("{:015}#{post_id:016}", at.timestamp_millis())
+}
+
 pub(crate) fn post_item(post: &Post) -> Result<Item, StorageError> {
     let mut item = to_item(post)?;
     item.insert("listed".to_owned(), n(post.post_id));
     item.insert("status_list".to_owned(), s(status_list(post.user_id, post.status)));
     if let Some(at) = post.scheduled_at {
-        let key = format!("{:015}#{:016}", at.timestamp_millis(), post.post_id.get());
-        item.insert("time_key".to_owned(), s(key));
+        item.insert("time_key".to_owned(), s(time_key(at, post.post_id.get())));
     }
     Ok(item)
 }

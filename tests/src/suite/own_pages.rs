@@ -1,6 +1,7 @@
 //! The pages on which users manage their connections, posts, webhooks and access.
 
 mod composer;
+mod overview;
 
 use std::time::Duration;
 
@@ -36,6 +37,7 @@ pub(super) fn checks() -> Vec<Check> {
     );
     checks.extend(checks!("own pages", MEADOW.0, [account_with_a_lost_grant_is_reconnected, failed_post_is_retried]));
     checks.extend(composer::checks());
+    checks.extend(overview::checks());
     checks
 }
 

@@ -135,7 +135,7 @@ impl TargetRow {
         Self {
             platform: account.map_or_else(|| target.provider.clone(), |it| it.rules.title.clone()),
             name: handle.or_else(|| target.username.clone()),
-            state: state(target.status, target.error_message.as_deref()),
+            state: state(target.status, target.error_message.as_deref(), post.status),
             is_good: target.status == TargetStatus::Published,
             is_bad: is_failed,
             message: target.error_message.clone(),
@@ -160,15 +160,15 @@ impl SegmentRow {
         if views.len() == 1 {
             return Vec::new();
         }
-        views.iter().enumerate().map(|(index, view)| Self::new(index, view, target)).collect()
+        views.iter().enumerate().map(|(index, view)| Self::new(index, view, post, target)).collect()
     }
 
-    fn new(index: usize, view: &SegmentView<'_>, target: &Target) -> Self {
+    fn new(index: usize, view: &SegmentView<'_>, post: &Post, target: &Target) -> Self {
         let text = view.segment.text;
         let message = view.error_message.filter(|it| Some(*it) != target.error_message.as_deref());
         Self {
             name: segment_name(index, view.segment.kind),
-            state: state(view.status, view.error_message),
+            state: segment_state(view, post.status, target.status),
             is_good: view.status == TargetStatus::Published,
             is_bad: view.status == TargetStatus::Failed,
             text: if text.is_empty() { files(view.segment.media) } else { excerpt(text, SEGMENT_CHARS) },
@@ -178,10 +178,24 @@ impl SegmentRow {
     }
 }
 
-fn state(status: TargetStatus, error_message: Option<&str>) -> &'static str {
+/// Segments go out one after the other, so none follows one that failed. The first comment follows
+/// after its target is published.
+fn segment_state(view: &SegmentView<'_>, post: PostStatus, target: TargetStatus) -> &'static str {
+    match (view.status, target) {
+        (TargetStatus::Pending, TargetStatus::Failed) => "Not published",
+        (TargetStatus::Pending, TargetStatus::Published) => "Waiting",
+        _ => state(view.status, view.error_message, post),
+    }
+}
+
+fn state(status: TargetStatus, error_message: Option<&str>, post: PostStatus) -> &'static str {
     match status {
         TargetStatus::Pending if error_message.is_some() => "Waiting",
-        TargetStatus::Pending => "Pending",
+        TargetStatus::Pending => match post {
+            PostStatus::Draft => "Draft",
+            PostStatus::Scheduled | PostStatus::Publishing => "Scheduled",
+            PostStatus::Published | PostStatus::Failed => "Not published",
+        },
         TargetStatus::Publishing => "Publishing",
         TargetStatus::Published => "Published",
         TargetStatus::Failed => "Failed",
@@ -209,7 +223,7 @@ fn files(media: &[Attachment]) -> String {
 }
 
 /// The beginning of a text, with an ellipsis if it was cut.
-fn excerpt(text: &str, shown_chars: usize) -> String {
+pub(crate) fn excerpt(text: &str, shown_chars: usize) -> String {
     let text = text.trim();
     match text.char_indices().nth(shown_chars) {
         Some((end, _)) => format!("{}…", text[..end].trim_end()),

@@ -123,6 +123,24 @@ fn filter_compares_every_field() {
 }
 
 #[test]
+fn filter_finds_an_account_and_every_text() {
+    let (account, other) = (a_connection(&a_user()), a_connection(&a_user()));
+    let mut post = a_post(&a_user(), Some(noon()), std::slice::from_ref(&account));
+    post.text = text("Ships in June");
+    post.thread = vec![SegmentContent { text: text("A reply"), media: Vec::new() }];
+    post.targets[0].text = Some(text("Größe: 3 m"));
+    let by_text = |raw: &str| Filter { text: Some(raw.to_owned()), ..Filter::default() };
+    let by_account = |id| Filter { connection: Some(id), ..Filter::default() };
+
+    for found in ["ships", "IN JUNE", "a reply", "größe", "GRÖ"].map(by_text) {
+        assert!(found.fits(&post), "{found:?}");
+    }
+    assert!(!by_text("July").fits(&post));
+    assert!(by_account(account.connection_id).fits(&post) && !by_account(other.connection_id).fits(&post));
+    assert!(!by_text("ships").is_counted() && !by_account(account.connection_id).is_counted());
+}
+
+#[test]
 fn unscheduling_makes_a_draft_that_is_not_counted() {
     let user = a_user();
     let connections = [a_connection(&user)];

@@ -22,7 +22,7 @@ fn label(raw: &str) -> Label {
 
 /// The expected page, according to the API contract.
 fn model(posts: &[Post], listing: &Listing) -> (Vec<PostId>, u64) {
-    let Filter { status, external_id, label } = &listing.filter;
+    let Filter { status, external_id, label, .. } = &listing.filter;
     let fits = |it: &&Post| {
         status.is_none_or(|status| it.status == status)
             && (external_id.is_none() || it.external_id == *external_id)
@@ -102,6 +102,25 @@ async fn every_page_matches_the_contract() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn calendar_has_the_posts_of_a_range() {
+    let (store, user) = (store().await, a_user());
+    let at = |minutes| noon() + TimeDelta::minutes(minutes);
+    for minutes in [30, 0, 60, -1] {
+        let post = Post { scheduled_at: Some(at(minutes)), ..domain::testing::a_post(&user, None, &[]) };
+        write(&store, None, Some(&post)).await;
+    }
+    write(&store, None, Some(&domain::testing::a_post(&user, None, &[]))).await;
+
+    let found = store.posts_between(user.user_id, &(at(0)..at(60)), 2).await.unwrap();
+
+    let times: Vec<_> = found.posts.iter().filter_map(|it| it.scheduled_at).collect();
+    assert_eq!((times, found.has_more), (vec![at(0), at(30)], false));
+    let first = store.posts_between(user.user_id, &(at(0)..at(60)), 1).await.unwrap();
+    assert_eq!((first.posts.len(), first.has_more), (1, true));
+    assert_eq!(store.posts_between(a_user().user_id, &(at(0)..at(60)), 2).await.unwrap(), CalendarPosts::default());
 }
 
 #[tokio::test]
