@@ -23,7 +23,7 @@ use crate::{
 use steps::bluesky::BlueskyProgram;
 
 /// Limit of a start on a busy machine; on an idle one it takes two seconds.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(5);
 
 /// The collection of posts.
 pub const POSTS: &str = "app.bsky.feed.post";

@@ -95,7 +95,7 @@ impl Harness {
                 return Ok(Self { child, folder, ready, took: started.elapsed() });
             }
             let ended = child.try_wait()?;
-            if ended.is_some() || Duration::from_mins(1) < started.elapsed() {
+            if ended.is_some() || Duration::from_mins(5) < started.elapsed() {
                 let _ = child.kill();
                 let log = fs::read_to_string(folder.path().join("log")).unwrap_or_default();
                 fail!("{} {arguments:?} did not become ready ({ended:?}):\n{log}", binary.display());

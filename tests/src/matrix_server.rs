@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Limit of a start on a busy machine; on an idle one it takes three seconds.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(5);
 
 pub(crate) const USER: &str = "@keeper:localhost";
 

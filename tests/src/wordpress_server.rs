@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// Limit of a start on a busy machine; on an idle one it takes half a second.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(5);
 
 /// The author of the site, with password.
 pub const AUTHOR: (&str, &str) = ("keeper", "lighthouse");

@@ -61,7 +61,7 @@ impl Emulator {
             if self.http.get(&health).send().await.is_ok_and(|it| it.status().is_success()) {
                 return Ok(());
             }
-            if self.child.try_wait()?.is_some() || Duration::from_mins(1) < started.elapsed() {
+            if self.child.try_wait()?.is_some() || Duration::from_mins(5) < started.elapsed() {
                 fail!("the emulator did not become ready:\n{}", self.log());
             }
             tokio::time::sleep(Duration::from_millis(100)).await;

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// Limit of a start on a busy machine; on an idle one it takes three seconds.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(5);
 
 /// The account that exists from the start.
 pub(super) const ACCOUNT: &str = "testuser";

@@ -82,7 +82,9 @@ pub(crate) const STEPS: [Step; 20] = [
     )
     .needs(&["build", "tools"]),
     step("conformance", Kind::Waits, "the checks of every adapter against the real servers", conformance)
-        .needs(&["build", "tools"]),
+        .needs(&["build", "tools"])
+        // More servers at once would only wait for a processor.
+        .after(&["browser"]),
     step("schemathesis", Kind::Waits, "the served API document against the service", schemathesis)
         .needs(&["build", "tools"]),
     step("typescript", Kind::Waits, "a TypeScript client of the served document runs the journey", typescript)
