@@ -25,14 +25,15 @@ const POSTS: usize = 600;
 
 /// The time of each slow call.
 const SLOW: Duration = Duration::from_secs(30);
-/// Far less than one slow call, and more than a busy machine needs to start 600 deliveries.
-const UNAFFECTED: TimeDelta = TimeDelta::seconds(10);
+/// Far less than one slow call or fetch takes, and more than a busy machine needs for what does not
+/// wait for them.
+const UNAFFECTED: Duration = Duration::from_secs(10);
 
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(3, [
         "one user posts 600 times in a second, and each call takes 30 s", "another user's post waits for none of these calls" => many_slow_publish_calls;
         "one user lets 20 files be fetched from a server that trickles",
-            "3 are fetched, 17 are 429 with retry-after at once; others upload, and their posts are on time" => slow_source_urls;
+            "3 are fetched, 17 are 429 with retry-after at once; others upload and post meanwhile" => slow_source_urls;
     ])
 }
 
@@ -66,7 +67,7 @@ async fn many_slow_publish_calls(deployments: &AttackTargets) -> Result<String> 
         posts.len(),
         baseline.num_milliseconds()
     );
-    ensure!(late <= UNAFFECTED, "the other user's post was published {result}");
+    ensure!(late.to_std().is_ok_and(|it| it <= UNAFFECTED), "the other user's post was published {result}");
     Ok(result)
 }
 
@@ -100,9 +101,12 @@ async fn slow_source_urls(deployments: &AttackTargets) -> Result<String> {
 
     let ((uploaded, took), late) = others?;
     uploaded.is(201)?;
-    ensure!(took < Duration::from_secs(3), "another user's upload took {took:?}");
-    let (late, baseline) = (late.num_milliseconds(), baseline.num_milliseconds());
-    ensure!(late <= baseline + 1_000, "a third user's post was {late} ms late, and {baseline} ms before the attack");
+    ensure!(took <= UNAFFECTED, "another user's upload took {took:?}");
+    ensure!(
+        late.to_std().is_ok_and(|it| it <= UNAFFECTED),
+        "a third user's post was {late} late, and {baseline} before"
+    );
+    let late = late.num_milliseconds();
     let mut fetched = 0;
     for flood in floods {
         let (response, took) = flood?;
@@ -110,7 +114,7 @@ async fn slow_source_urls(deployments: &AttackTargets) -> Result<String> {
             422 => fetched += 1,
             429 => {
                 let wait = response.header("retry-after").parse::<u32>().unwrap_or_default();
-                ensure!(0 < wait && took < Duration::from_secs(3), "{} after {took:?}", response.test_error("a 429"));
+                ensure!(0 < wait && took <= UNAFFECTED, "{} after {took:?}", response.test_error("a 429"));
             }
             _ => return Err(response.test_error("a file of a slow server")),
         }

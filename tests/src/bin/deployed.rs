@@ -16,14 +16,14 @@ use tests::{
 
 /// Black-box tests of the deployed stack.
 ///
-/// Builds the functions and deploys `template.yaml` to an emulator of AWS that enforces their roles.
-/// It kills functions at work, deploys again, and runs the checks of `tests/blackbox`. At the end it
-/// compares what the roles allow with the calls that were made, here and in `tests/blackbox`, which
-/// has to run before. With --only, it runs only checks and late scenes.
+/// Deploys `template.yaml` to an emulator of AWS that enforces the roles of the functions. It kills
+/// functions at work, deploys again, and runs the checks of `tests/blackbox`. At the end it compares
+/// what the roles allow with the calls that were made, here and in `tests/blackbox`, which has to run
+/// before. With --only, it runs only checks and late scenes.
 #[derive(Parser)]
 #[command(name = "deployed")]
 struct Options {
-    /// The folder with the functions' programs; without it they are built
+    /// The folder with the functions' programs; without it, they are built as they are deployed
     #[arg(long)]
     programs: Option<PathBuf>,
     /// Number of checks that run at the same time

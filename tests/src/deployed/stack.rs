@@ -25,7 +25,7 @@ use crate::{
     functions,
     harness::{Harness, Ready},
     lambda::every_platform,
-    template::{ROOT, Template, function_name},
+    template::{FUNCTIONS, ROOT, Template, function_name},
     tools::{AWS_CLI, SAM, run},
 };
 
@@ -55,7 +55,7 @@ impl Stack {
     /// Starts everything and deploys the functions in this folder; without a folder, it builds
     /// them.
     pub async fn deploy(programs: Option<PathBuf>) -> Result<Self> {
-        let programs = programs.map_or_else(functions::build, Ok)?;
+        let programs = programs.map_or_else(|| functions::build(&FUNCTIONS), Ok)?;
         let sandbox = Harness::start(&[]).await?;
         let (api_port, aws_port, emulator_port) = (free_port()?, free_port()?, free_port()?);
         let emulator = Emulator::start(emulator_port, &format!("http://127.0.0.1:{aws_port}")).await?;

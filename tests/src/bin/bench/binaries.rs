@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use clap::Args;
+use clap::{Args, builder::PossibleValuesParser};
 use serde_json::{Value, json};
 use tests::{
     ensure,
@@ -53,6 +53,9 @@ const COLD_STARTS: f64 = 3.0;
 /// Measures the functions
 #[derive(Args)]
 pub(crate) struct Options {
+    /// Measure only these functions; `auth` is always measured
+    #[arg(long, num_args = 1.., value_name = "FUNCTION", value_parser = PossibleValuesParser::new(FUNCTIONS))]
+    only: Vec<String>,
     /// Starts of each function; the median counts
     #[arg(long, default_value_t = 25)]
     starts: usize,
@@ -76,10 +79,11 @@ struct Measurements {
     starts: Vec<Start>,
 }
 
-/// Builds and measures all functions. Fails if one exceeds a limit.
+/// Builds and measures the functions. Fails if one exceeds a limit.
 pub(crate) async fn run(options: &Options) -> Result {
-    let names: Vec<_> = [HELLO].into_iter().chain(FUNCTIONS).collect();
-    let built = functions::build()?;
+    let is_wanted = |it: &&str| options.only.is_empty() || *it == "auth" || options.only.iter().any(|name| name == it);
+    let names: Vec<_> = [HELLO].into_iter().chain(FUNCTIONS.into_iter().filter(is_wanted)).collect();
+    let built = functions::build(&names)?;
     let store = dynamodb::start().await?;
     let mut all =
         names.into_iter().map(|name| Measurements::measure_size(name, &built, &store)).collect::<Result<Vec<_>>>()?;

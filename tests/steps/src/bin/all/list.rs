@@ -10,7 +10,7 @@ use steps::{
     bluesky::BlueskyProgram,
     ensure,
     error::Result,
-    functions,
+    functions::{self, HELLO, SAMPLE},
     schedule::{Kind, ScheduledStep},
     tools::{
         AWS_CLI, CARGO_DENY, CARGO_MACHETE, MASTODON_MOCK, MINISTACK, SAM, SCHEMATHESIS, SYNAPSE, TYPOS,
@@ -65,7 +65,7 @@ pub(crate) const STEPS: [Step; 20] = [
     step("advisories", Kind::Waits, "known vulnerabilities of dependencies", advisories).after(&["supply"]),
     step("format", Kind::Computes, "the code is formatted", format),
     step("build", Kind::Computes, "all programs and tests, without a warning of clippy", build),
-    step("functions", Kind::Computes, "the functions, as they are deployed", build_functions),
+    step("functions", Kind::Computes, "three of the functions, as they are deployed", build_functions),
     step("template", Kind::Waits, "sam validate --lint", template).needs(&["tools"]),
     step("blackbox", Kind::Waits, "every operation over HTTP, injected faults, limits, and kill -9 in a loop", blackbox)
         .needs(&["build"]),
@@ -97,7 +97,7 @@ pub(crate) const STEPS: [Step; 20] = [
         "the deployed template: all checks, kills, an update, and its roles compared with the calls",
         deployed,
     )
-    .needs(&["build", "tools", "functions"])
+    .needs(&["build", "tools"])
     // `blackbox` and `platforms` log the calls of the local stack, and this step reads those logs.
     .after(&["blackbox", "platforms"]),
     step("tests", Kind::Computes, "unit, property and function tests", tests),
@@ -107,7 +107,7 @@ pub(crate) const STEPS: [Step; 20] = [
     step("mutations", Kind::Computes, "the simulation notices a broken protocol", mutations)
         .needs(&["build"])
         .after(&["simulation"]),
-    step("binaries", Kind::Measures, "instructions, memory and time until the functions are ready, within limits", binaries)
+    step("binaries", Kind::Measures, "instructions, memory and time until three functions are ready, within limits", binaries)
         .needs(&["build", "functions"])
         .shows("binary "),
 ];
@@ -131,8 +131,13 @@ fn linting_cargo(arguments: &[&str]) -> Result<Command> {
 
 /// Runs a test program that is already built.
 fn program(log: &Log, name: &str, arguments: &[&str]) -> Result {
-    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
-    log.run(Path::new(&target).join("debug").join(name), arguments)
+    log.run(built_programs().join(name), arguments)
+}
+
+/// The folder of the programs that the step `build` has built.
+fn built_programs() -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    Path::new(&target).join("debug")
 }
 
 fn tools(_: &Log) -> Result {
@@ -154,7 +159,8 @@ fn build(log: &Log) -> Result {
 }
 
 fn build_functions(log: &Log) -> Result {
-    log.build(&mut functions::build_command())
+    let programs: Vec<_> = SAMPLE.into_iter().chain([HELLO]).collect();
+    log.build(&mut functions::build_command(&programs))
 }
 
 fn template(log: &Log) -> Result {
@@ -197,7 +203,9 @@ fn browser(log: &Log) -> Result {
 }
 
 fn deployed(log: &Log) -> Result {
-    program(log, "deployed", &["--json", "target/tests/deployed.json"])
+    // Linking all functions as they are deployed would take longer than all checks.
+    let programs = built_programs();
+    program(log, "deployed", &["--programs", &programs.display().to_string(), "--json", "target/tests/deployed.json"])
 }
 
 fn tests(log: &Log) -> Result {
@@ -258,7 +266,9 @@ fn has_database(folder: &Path) -> bool {
 }
 
 fn binaries(log: &Log) -> Result {
-    program(log, "bench", &["binaries", "--json", "target/tests/binaries.json"])
+    let sample = ["--only"].into_iter().chain(SAMPLE);
+    let arguments: Vec<_> = ["binaries", "--json", "target/tests/binaries.json"].into_iter().chain(sample).collect();
+    program(log, "bench", &arguments)
 }
 
 #[cfg(test)]
