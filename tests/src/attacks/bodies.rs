@@ -25,12 +25,15 @@ pub(super) fn attacks() -> Vec<Attack> {
     all
 }
 
+/// Below the limit of a function. A program that is not optimized takes seconds on a busy machine.
+const ANSWERED: Duration = Duration::from_secs(20);
+
 /// Sends a body of exactly 256 KB.
 async fn send(deployments: &AttackTargets, method: Method, path: &str, body: &str) -> Result<HttpResponse> {
     let api = deployments.lifted().stranger()?.with_token(Some(deployments.lifted().token()));
     let response = api.call(method, path).raw("application/json", body.as_bytes()).send().await?;
     ensure!(response.text.len() <= 64 * 1024, "{} bytes", response.text.len());
-    ensure!(response.took < Duration::from_secs(3), "{:?}", response.took);
+    ensure!(response.took < ANSWERED, "{:?}", response.took);
     Ok(response)
 }
 
