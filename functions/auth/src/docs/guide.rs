@@ -84,7 +84,7 @@ mod tests {
         }
         let html: String = chapters.iter().map(|it| it.html.as_str()).collect();
         assert!(html.contains("curl -s -X POST https://social.example/api/v1/auth/device/code"), "{html}");
-        assert!(html.contains("Bearer $TOKEN&quot;") && !html.contains("Bearer $T&quot;"), "{html}");
+        assert!(html.contains("Bearer $TOKEN\"") && !html.contains("Bearer $T\""), "{html}");
         assert!(!html.contains("$B/") && !html.contains(".md"), "{html}");
         assert_eq!(html.matches("<table>").count(), html.matches("</table></div>").count());
         assert!(chapters.iter().all(|it| it.anchor.starts_with("guide-")), "{titles:?}");
