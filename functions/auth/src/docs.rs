@@ -1,4 +1,4 @@
-//! The documentation: the `OpenAPI` document, and a page made from it.
+//! The documentation: the `OpenAPI` document, and a page made from it and from `docs/api.md`.
 
 mod guide;
 mod page;

@@ -38,7 +38,7 @@ struct Options {
     /// Write the figures to this file
     #[arg(long)]
     json: Option<PathBuf>,
-    /// Kill at every pair of crash points, not only after calls: half an hour more
+    /// Kill at every pair of crash points, not only after calls: more than twice as many runs
     #[arg(long)]
     every_pair: bool,
     /// Only break the protocol in every way of the list, and check that the simulation notices

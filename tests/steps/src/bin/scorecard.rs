@@ -114,7 +114,7 @@ fn steps(text: &mut String, all: &Value) -> Result {
 }
 
 fn simulation(text: &mut String, it: &Value, mutations: &Value) -> Result {
-    let intro = "## Publishing in simulation\n\n`tests/simulate` and `tests/simulate --mutations`";
+    let intro = "## Publishing in simulation\n\n`tests/simulate --seeds 300` and `tests/simulate --mutations`";
     heading(text, intro, &["what", "figure"])?;
     let rows = [
         ("seeds, each with faults by chance", it["seeds"].to_string()),

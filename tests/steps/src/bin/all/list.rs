@@ -215,7 +215,8 @@ fn tests(log: &Log) -> Result {
 }
 
 fn simulation(log: &Log) -> Result {
-    program(log, "simulate", &["--json", "target/tests/simulation.json"])
+    // Run by hand, it plays 1,000 seeds; here the time is limited.
+    program(log, "simulate", &["--seeds", "300", "--json", "target/tests/simulation.json"])
 }
 
 fn mutations(log: &Log) -> Result {
