@@ -1,10 +1,12 @@
-//! Kills a process at every possible point, one point per run: before and after each port call of
-//! each flow; and, in short flows, at pairs of such points (see [`Pairs`]).
+//! Kills a process at every port call of each flow, one crash per run; and, in short flows, at pairs
+//! of calls (see [`Crashes`]).
 
 mod flows;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use clap::ValueEnum;
 
 use self::flows::Flow;
 use crate::faults::{FaultPlan, Kill, KillTime};
@@ -35,24 +37,27 @@ pub struct CrashMatrix {
     pub broken: Vec<String>,
 }
 
-/// The pairs of crash points that are tried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pairs {
-    /// Both crashes are after a call. A process that dies before a call has usually done as much as
-    /// one that dies after its previous call, so this tries a quarter of the pairs and most states.
+/// The crash points that are tried. A process that dies before a call has done as much as one that
+/// dies after its previous call, only later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Crashes {
+    /// After each call.
     After,
-    Every,
+    /// Before and after each call, and in short flows after each pair of calls.
+    Pairs,
+    /// Likewise, and in short flows before and after each pair of calls.
+    EveryPair,
 }
 
 /// Kills at every point, on this many threads. With `until_broken`, stops at the first run that
 /// breaks an invariant.
-pub fn crash_matrix(threads: usize, pairs: Pairs, until_broken: bool) -> CrashMatrix {
+pub fn crash_matrix(threads: usize, crashes: Crashes, until_broken: bool) -> CrashMatrix {
     let mut matrix = CrashMatrix::default();
     for flow in flows::all() {
         let before = matrix.points;
-        matrix.kill_once(&flow, threads, until_broken);
-        if flow.pairs {
-            matrix.kill_twice(&flow, threads, pairs, until_broken);
+        matrix.kill_once(&flow, threads, crashes, until_broken);
+        if flow.pairs && crashes != Crashes::After {
+            matrix.kill_twice(&flow, threads, crashes, until_broken);
         }
         matrix.flows.push((flow.name, matrix.points - before));
         if until_broken && !matrix.broken.is_empty() {
@@ -63,16 +68,17 @@ pub fn crash_matrix(threads: usize, pairs: Pairs, until_broken: bool) -> CrashMa
 }
 
 impl CrashMatrix {
-    fn kill_once(&mut self, flow: &Flow, threads: usize, until_broken: bool) {
+    fn kill_once(&mut self, flow: &Flow, threads: usize, crashes: Crashes, until_broken: bool) {
+        let is_tried = |kill: &Kill| crashes != Crashes::After || kill.when == KillTime::After;
         let calls = flow.run(Vec::new()).port_calls;
-        let kills: Vec<_> = kill_points(1, calls).map(|it| vec![it]).collect();
+        let kills: Vec<_> = kill_points(1, calls).filter(is_tried).map(|it| vec![it]).collect();
         self.kill(flow, &kills, threads, until_broken);
     }
 
     /// The second crash is at a call after the first one, in a run that the first one has already
     /// changed.
-    fn kill_twice(&mut self, flow: &Flow, threads: usize, pairs: Pairs, until_broken: bool) {
-        let is_tried = |kill: &Kill| pairs == Pairs::Every || kill.when == KillTime::After;
+    fn kill_twice(&mut self, flow: &Flow, threads: usize, crashes: Crashes, until_broken: bool) {
+        let is_tried = |kill: &Kill| crashes == Crashes::EveryPair || kill.when == KillTime::After;
         let calls = flow.run(Vec::new()).port_calls;
         let firsts: Vec<_> = kill_points(1, calls).filter(is_tried).map(|it| vec![it]).collect();
         let continued = Mutex::new(Vec::new());
@@ -167,7 +173,7 @@ mod tests {
         let flow = flows::all().into_iter().find(|it| it.name == "publish, listed").unwrap();
         let mut matrix = CrashMatrix::default();
 
-        matrix.kill_once(&flow, 2, false);
+        matrix.kill_once(&flow, 2, Crashes::Pairs, false);
 
         assert!(20 < matrix.points, "{}", matrix.points);
         assert_eq!(matrix.broken, Vec::<String>::new());

@@ -44,7 +44,7 @@ mod webhooks;
 mod world;
 
 pub use costs::IdleRun;
-pub use crash_matrix::{CrashMatrix, Pairs, crash_matrix, side_by_side};
+pub use crash_matrix::{CrashMatrix, Crashes, crash_matrix, side_by_side};
 pub use faults::{FaultPlan, Kill, KillTime};
 pub use lateness::lateness;
 pub use report::Report;

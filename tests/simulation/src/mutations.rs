@@ -100,8 +100,10 @@ pub fn run(
     for mutation in named(only) {
         let started = Instant::now();
         let on = mutation.on.map(|it| ["--on", it]);
-        let arguments: Vec<_> =
-            ["--until-broken", "--seeds", SEEDS].into_iter().chain(on.into_iter().flatten()).collect();
+        let arguments: Vec<_> = ["--until-broken", "--seeds", SEEDS, "--crashes", "after"]
+            .into_iter()
+            .chain(on.into_iter().flatten())
+            .collect();
         let verdict = if passes(&program, &arguments, mutation.name)? { Verdict::Missed } else { Verdict::Caught };
         caught += usize::from(verdict == Verdict::Caught);
         report(mutation, verdict, started.elapsed());

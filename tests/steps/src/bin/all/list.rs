@@ -65,7 +65,7 @@ pub(crate) const STEPS: [Step; 20] = [
     step("advisories", Kind::Waits, "known vulnerabilities of dependencies", advisories).after(&["supply"]),
     step("format", Kind::Computes, "the code is formatted", format),
     step("build", Kind::Computes, "all programs and tests, without a warning of clippy", build),
-    step("functions", Kind::Computes, "three of the functions, as they are deployed", build_functions),
+    step("functions", Kind::Computes, "one of the functions, as it is deployed", build_functions),
     step("template", Kind::Waits, "sam validate --lint", template).needs(&["tools"]),
     step("blackbox", Kind::Waits, "every operation over HTTP, injected faults, limits, and kill -9 in a loop", blackbox)
         .needs(&["build"]),
@@ -107,7 +107,7 @@ pub(crate) const STEPS: [Step; 20] = [
     step("mutations", Kind::Computes, "the simulation notices a broken protocol", mutations)
         .needs(&["build"])
         .after(&["simulation"]),
-    step("binaries", Kind::Measures, "instructions, memory and time until three functions are ready, within limits", binaries)
+    step("binaries", Kind::Measures, "instructions, memory and time until a function is ready, within limits", binaries)
         .needs(&["build", "functions"])
         .shows("binary "),
 ];
@@ -159,8 +159,7 @@ fn build(log: &Log) -> Result {
 }
 
 fn build_functions(log: &Log) -> Result {
-    let programs: Vec<_> = SAMPLE.into_iter().chain([HELLO]).collect();
-    log.build(&mut functions::build_command(&programs))
+    log.build(&mut functions::build_command(&[SAMPLE, HELLO]))
 }
 
 fn template(log: &Log) -> Result {
@@ -215,8 +214,8 @@ fn tests(log: &Log) -> Result {
 }
 
 fn simulation(log: &Log) -> Result {
-    // Run by hand, it plays 1,000 seeds; here the time is limited.
-    program(log, "simulate", &["--seeds", "300", "--json", "target/tests/simulation.json"])
+    // Run by hand, it plays 1,000 seeds and tries four times as many crashes; here the time is limited.
+    program(log, "simulate", &["--seeds", "300", "--crashes", "after", "--json", "target/tests/simulation.json"])
 }
 
 fn mutations(log: &Log) -> Result {
@@ -267,9 +266,7 @@ fn has_database(folder: &Path) -> bool {
 }
 
 fn binaries(log: &Log) -> Result {
-    let sample = ["--only"].into_iter().chain(SAMPLE);
-    let arguments: Vec<_> = ["binaries", "--json", "target/tests/binaries.json"].into_iter().chain(sample).collect();
-    program(log, "bench", &arguments)
+    program(log, "bench", &["binaries", "--only", SAMPLE, "--json", "target/tests/binaries.json"])
 }
 
 #[cfg(test)]
