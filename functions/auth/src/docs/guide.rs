@@ -16,7 +16,7 @@ pub(crate) struct Chapter {
 /// Omits the introduction, which tells readers of the file where to find this page.
 pub(crate) fn chapters(origin: &str) -> Vec<Chapter> {
     let mut adapter = Adapter { api: format!("{origin}/api/v1/"), is_link_kept: false };
-    let (mut chapters, mut title, mut events) = (Vec::new(), None, Vec::new());
+    let (mut chapters, mut title, mut events) = (Vec::new(), None::<String>, Vec::new());
     for event in Parser::new_ext(GUIDE, Options::ENABLE_TABLES) {
         match (event, &mut title) {
             (Event::Start(Tag::Heading { level: HeadingLevel::H2, .. }), _) => {
@@ -24,7 +24,7 @@ pub(crate) fn chapters(origin: &str) -> Vec<Chapter> {
             }
             (Event::Text(text), Some(title)) if title.is_empty() => text.as_ref().clone_into(title),
             (Event::End(TagEnd::Heading(HeadingLevel::H2)), _) | (_, None) => {}
-            (event, Some(_)) => events.extend(adapter.adapt(event)),
+            (event, Some(title)) => events.extend(adapter.adapt(event, title)),
         }
     }
     chapters.extend(Chapter::new(title, &mut events));
@@ -50,11 +50,15 @@ struct Adapter {
 }
 
 impl Adapter {
-    fn adapt<'a>(&mut self, event: Event<'a>) -> Option<Event<'a>> {
-        const TABLE: &str = r#"<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>"#;
+    fn adapt<'a>(&mut self, event: Event<'a>, chapter: &str) -> Option<Event<'a>> {
         let html = |it: &'static str| Event::Html(CowStr::Borrowed(it));
         Some(match event {
-            Event::Start(Tag::Table(_)) => html(TABLE),
+            Event::Start(Tag::Table(_)) => {
+                let label = chapter.replace('"', "");
+                let table =
+                    format!(r#"<div class="scroll" tabindex="0" role="group" aria-label="{label}, table"><table>"#);
+                Event::Html(table.into())
+            }
             Event::End(TagEnd::Table) => html("</tbody></table></div>"),
             Event::Start(Tag::CodeBlock(_)) => html("<pre tabindex=\"0\">"),
             Event::End(TagEnd::CodeBlock) => html("</pre>"),
@@ -87,6 +91,7 @@ mod tests {
         assert!(html.contains("Bearer $TOKEN\"") && !html.contains("Bearer $T\""), "{html}");
         assert!(!html.contains("$B/") && !html.contains(".md"), "{html}");
         assert_eq!(html.matches("<table>").count(), html.matches("</table></div>").count());
+        assert!(html.contains(r#"aria-label="Errors, table""#), "{html}");
         assert!(chapters.iter().all(|it| it.anchor.starts_with("guide-")), "{titles:?}");
     }
 }
