@@ -143,9 +143,16 @@ export async function ownConnections(tools, token, account) {
 
 // An unreachable endpoint is reported.
 export async function ownWebhooks(tools, token) {
-  const { must, page, photograph, ready } = tools;
+  const { leads, must, page, photograph, ready } = tools;
   await page.goto(`${ready.origin}/account/webhooks`);
   await photograph('own-webhooks-none');
+  await page.getByRole('link', { name: 'New webhook' }).click();
+  await page.getByLabel('URL').fill('https://hooks.example.org/new');
+  await page.getByLabel('post.failed').check();
+  await photograph('own-new-webhook');
+  await leads(() => page.getByRole('button', { name: 'Create webhook' }).click());
+  await page.getByLabel('Secret').waitFor();
+  await photograph('own-webhook-secret');
   for (const url of [`https://hooks.example.com/${LONG}`, 'https://hooks.example.net/short']) {
     const made = await must(201, 'POST', '/webhooks', { url }, token);
     await must(202, 'POST', `/webhooks/${made.id}/test`, {}, token);

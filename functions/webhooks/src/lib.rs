@@ -3,6 +3,7 @@
 
 mod change_webhook;
 pub mod config;
+mod create_form;
 mod create_webhook;
 mod delete_webhook;
 mod error;
@@ -64,5 +65,6 @@ api::routes!(
 pub fn router(app: App) -> Router {
     routes()
         .route("/account/webhooks", get(webhooks_page::show_webhooks).post(webhooks_forms::act_on_webhook))
+        .route("/account/webhooks/new", get(create_form::show_new_webhook).post(create_form::submit_new_webhook))
         .with_state(app)
 }

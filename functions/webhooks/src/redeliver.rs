@@ -5,14 +5,14 @@ use api::scope_guard::WebhooksWrite;
 use api::{ApiError, ApiResult, Caller, RequestBody, Segments, path_id};
 use axum::Json;
 use axum::extract::State;
-use domain::webhook::{MessageId, WebhookDeliveryId};
+use domain::webhook::{MessageId, WebhookDelivery, WebhookDeliveryId, WebhookEndpoint};
 use http::StatusCode;
-use storage::{WriteOutcome, WriteRetries};
+use storage::{StorageError, WriteOutcome, WriteRetries};
 
 use crate::App;
 use crate::change_webhook::MAX_ATTEMPTS;
 use crate::response::delivery_view;
-use crate::test_webhook::check_accepts;
+use crate::test_webhook::not_accepted;
 
 #[utoipa::path(
     post,
@@ -39,26 +39,52 @@ pub(crate) async fn redeliver(
         webhook_id: path_id(&webhook)?,
         message_id: MessageId::parse(&delivery).ok_or(ApiError::NotFound)?,
     };
-    let store = &app.api.store;
-    let mut found = store.webhook_delivery_and_endpoint(&name).await?;
-    let mut body = Some(incoming);
-    let mut retries = WriteRetries::without_waits(MAX_ATTEMPTS);
-    loop {
-        let (Some(delivery), Some(record)) = found else { return Err(ApiError::NotFound) };
-        let now = app.api.clock.now();
-        if !delivery.is_kept(now) {
-            return Err(ApiError::NotFound);
+    let check_body = || incoming.optional_fields(&[])?.finish(());
+    match app.redeliver(&name, check_body).await? {
+        Redelivered::Queued(delivery) => Ok((StatusCode::ACCEPTED, Json(delivery_view(&delivery)))),
+        Redelivered::NotFound => Err(ApiError::NotFound),
+        Redelivered::NotAccepted(endpoint) => Err(not_accepted(&endpoint)),
+    }
+}
+
+/// The result of a redelivery.
+pub(crate) enum Redelivered {
+    Queued(Box<WebhookDelivery>),
+    NotFound,
+    /// The endpoint is disabled or unverified.
+    NotAccepted(Box<WebhookEndpoint>),
+}
+
+impl App {
+    /// Makes a delivery due now. `check` may refuse the request once the delivery is found.
+    pub(crate) async fn redeliver<E: From<StorageError>>(
+        &self,
+        name: &WebhookDeliveryId,
+        check: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Redelivered, E> {
+        let store = &self.api.store;
+        let mut found = store.webhook_delivery_and_endpoint(name).await?;
+        let mut check = Some(check);
+        let mut retries = WriteRetries::without_waits(MAX_ATTEMPTS);
+        loop {
+            let (Some(delivery), Some(record)) = found else { return Ok(Redelivered::NotFound) };
+            let now = self.api.clock.now();
+            if !delivery.is_kept(now) {
+                return Ok(Redelivered::NotFound);
+            }
+            if let Some(check) = check.take() {
+                check()?;
+            }
+            if !record.endpoint.accepts(delivery.message.kind) {
+                return Ok(Redelivered::NotAccepted(Box::new(record.endpoint)));
+            }
+            let redelivery = delivery.redeliver(now);
+            if store.replace_webhook_delivery(&delivery, &redelivery).await? == WriteOutcome::Applied {
+                self.webhooks.try_queue_if_soon(&redelivery).await;
+                return Ok(Redelivered::Queued(Box::new(redelivery)));
+            }
+            found = store.webhook_delivery_and_endpoint(name).await?;
+            retries.next_attempt().await?;
         }
-        if let Some(incoming) = body.take() {
-            incoming.optional_fields(&[])?.finish(())?;
-        }
-        check_accepts(&record.endpoint, delivery.message.kind)?;
-        let redelivery = delivery.redeliver(now);
-        if store.replace_webhook_delivery(&delivery, &redelivery).await? == WriteOutcome::Applied {
-            app.webhooks.try_queue_if_soon(&redelivery).await;
-            return Ok((StatusCode::ACCEPTED, Json(delivery_view(&redelivery))));
-        }
-        found = store.webhook_delivery_and_endpoint(&name).await?;
-        retries.next_attempt().await?;
     }
 }

@@ -32,22 +32,20 @@ pub(crate) async fn test_webhook(
 ) -> ApiResult<(StatusCode, Json<contract::WebhookDelivery>)> {
     let record = app.api.store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
     incoming.optional_fields(&[])?.finish(())?;
-    check_accepts(&record.endpoint, EventKind::WebhookTest)?;
-
+    if !record.endpoint.accepts(EventKind::WebhookTest) {
+        return Err(not_accepted(&record.endpoint));
+    }
     let delivery = app.webhooks.send_test(caller.user, webhook).await?.ok_or(ApiError::Internal)?;
     Ok((StatusCode::ACCEPTED, Json(delivery_view(&delivery))))
 }
 
-/// A validation error if the endpoint does not receive messages of this kind.
-pub(crate) fn check_accepts(endpoint: &WebhookEndpoint, kind: EventKind) -> ApiResult<()> {
-    if endpoint.accepts(kind) {
-        return Ok(());
-    }
-    Err(match endpoint.status() {
+/// The error for an endpoint that does not receive a message.
+pub(crate) fn not_accepted(endpoint: &WebhookEndpoint) -> ApiError {
+    match endpoint.status() {
         EndpointStatus::Disabled => {
             ValidationErrors::one("disabled", "is true, so nothing is sent to this webhook; set it to false first")
         }
         _ => ValidationErrors::one("status", "is unverified; send a test first, and respond to it with 2xx"),
     }
-    .into())
+    .into()
 }

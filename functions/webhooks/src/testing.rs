@@ -89,22 +89,36 @@ impl Harness {
 
     /// Presses a button of `/account/webhooks`; returns the status and the `Location`.
     pub(crate) async fn submit(&self, webhook: &str, action: &str) -> (u16, String) {
+        let response = self.post("/account/webhooks", &[("webhook", webhook), ("action", action)]).await;
+        let location = response.headers().get("location").and_then(|it| it.to_str().ok()).unwrap_or_default();
+        (response.status().as_u16(), location.to_owned())
+    }
+
+    /// Sends a form as the signed-in user; returns the status and the page.
+    pub(crate) async fn send_form(&self, path: &str, fields: &[(&str, &str)]) -> (u16, String) {
+        let response = self.post(path, fields).await;
+        let status = response.status().as_u16();
+        let bytes = response.into_body().collect().await.unwrap().to_bytes();
+        (status, String::from_utf8(bytes.to_vec()).unwrap())
+    }
+
+    async fn post(&self, path: &str, fields: &[(&str, &str)]) -> axum::response::Response {
         let here = ClientIp([192, 0, 2, 1].into());
         let cookie = SignedIn::start(&self.app.api, self.user.user_id, here).await.unwrap();
         let cookie = cookie.to_str().unwrap().split(';').next().unwrap().to_owned();
         let headers = [(http::header::COOKIE, cookie.parse().unwrap())].into_iter().collect();
         let session = SignedIn::find(&self.app.api, &headers).await.unwrap().unwrap();
+        let fields = fields.iter().copied().chain([("csrf", session.csrf())]);
+        let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
         let mut request = Request::builder()
             .method("POST")
-            .uri("/account/webhooks")
+            .uri(path)
             .header("cookie", cookie)
             .header("content-type", "application/x-www-form-urlencoded")
-            .body(Body::from(format!("csrf={}&webhook={webhook}&action={action}", session.csrf())))
+            .body(Body::from(body))
             .unwrap();
         request.extensions_mut().insert(here);
-        let response = self.router.clone().oneshot(request).await.unwrap();
-        let location = response.headers().get("location").and_then(|it| it.to_str().ok()).unwrap_or_default();
-        (response.status().as_u16(), location.to_owned())
+        self.router.clone().oneshot(request).await.unwrap()
     }
 
     /// Creates an unverified webhook at the endpoint; returns the response of the API.

@@ -1,4 +1,5 @@
-//! The buttons of `/account/webhooks`: test, disable, enable and delete an endpoint.
+//! The buttons of `/account/webhooks`: test, disable, enable and delete an endpoint, and deliver an
+//! event again.
 
 use api::page::{PageError, PageForm, PageResult};
 use api::{ClientIp, SignedIn};
@@ -6,19 +7,23 @@ use axum::extract::State;
 use axum::response::Redirect;
 use cloud::audit;
 use domain::id::{UserId, WebhookId};
-use domain::webhook::{EndpointStatus, EventKind};
+use domain::webhook::{EndpointStatus, EventKind, MessageId, WebhookDeliveryId};
 use http::StatusCode;
 use serde::Deserialize;
 use storage::StorageError;
 
 use crate::App;
 use crate::change_webhook::Changes;
+use crate::redeliver::Redelivered;
 
 #[derive(Deserialize)]
 pub(crate) struct WebhookForm {
     csrf: String,
     webhook: String,
     action: Action,
+    /// The id of the delivery to send again.
+    #[serde(default)]
+    delivery: String,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -28,6 +33,7 @@ enum Action {
     Disable,
     Enable,
     Delete,
+    Redeliver,
 }
 
 /// Performs the action of the button that was pressed.
@@ -41,6 +47,7 @@ pub(crate) async fn act_on_webhook(
     let webhook = WebhookId::parse(&form.webhook).ok_or_else(not_found_page)?;
     let (event, disabled, mut done) = match form.action {
         Action::Test => return test(&app, session.user, webhook).await,
+        Action::Redeliver => return redeliver(&app, session.user, webhook, &form.delivery).await,
         Action::Disable => (audit::Event::WebhookChanged, Some(true), "disabled"),
         Action::Enable => (audit::Event::WebhookChanged, Some(false), "enabled"),
         Action::Delete => (audit::Event::WebhookRemoved, None, "deleted"),
@@ -65,16 +72,31 @@ pub(crate) async fn act_on_webhook(
 async fn test(app: &App, user: UserId, webhook: WebhookId) -> PageResult<Redirect> {
     let record = app.api.store.webhook(user, webhook).await?.ok_or_else(not_found_page)?;
     if !record.endpoint.accepts(EventKind::WebhookTest) {
-        let text = "No test was sent. Enable the webhook first.";
-        return Err(PageError::new(StatusCode::CONFLICT, "The webhook is disabled", text)
-            .with_link("/account/webhooks", "Go to your webhooks"));
+        return Err(not_accepted_page("No test was sent. Enable the webhook first."));
     }
     app.webhooks.send_test(user, webhook).await?;
     Ok(Redirect::to("/account/webhooks?done=tested"))
 }
 
+async fn redeliver(app: &App, user: UserId, webhook: WebhookId, delivery: &str) -> PageResult<Redirect> {
+    let message_id = MessageId::parse(delivery).ok_or_else(not_found_page)?;
+    let name = WebhookDeliveryId { user_id: user, webhook_id: webhook, message_id };
+    match app.redeliver(&name, || Ok::<_, PageError>(())).await? {
+        Redelivered::Queued(_) => Ok(Redirect::to("/account/webhooks?done=redelivered")),
+        Redelivered::NotFound => Err(not_found_page()),
+        Redelivered::NotAccepted(_) => {
+            Err(not_accepted_page("The event was not sent. Enable the webhook first, and send a test."))
+        }
+    }
+}
+
+fn not_accepted_page(text: &str) -> PageError {
+    PageError::new(StatusCode::CONFLICT, "The webhook is not enabled", text)
+        .with_link("/account/webhooks", "Go to your webhooks")
+}
+
 fn not_found_page() -> PageError {
-    let text = "The webhook was deleted, or it belongs to another user.";
+    let text = "The webhook or its delivery was deleted, or belongs to another user.";
     PageError::new(StatusCode::NOT_FOUND, "Webhook not found", text)
         .with_link("/account/webhooks", "Go to your webhooks")
 }
@@ -92,6 +114,8 @@ fn change_error_page(error: StorageError) -> PageError {
 
 #[cfg(test)]
 mod tests {
+    use axum::response::IntoResponse;
+
     use crate::testing::Harness;
 
     #[tokio::test]
@@ -111,6 +135,31 @@ mod tests {
         harness.submit(&webhook, "disable").await;
         assert_eq!(harness.submit(&webhook, "test").await.0, 409);
         assert_eq!(harness.submit("7", "test").await.0, 404);
+    }
+
+    #[tokio::test]
+    async fn failed_event_is_delivered_again() {
+        let harness = Harness::new().await;
+        let webhook = harness.webhook().await;
+        let id = webhook["id"].to_string();
+        harness.respond_with(|| http::StatusCode::INTERNAL_SERVER_ERROR.into_response());
+        harness.service.fan_out(&harness.event(1)).await.unwrap();
+        harness.work().await;
+        harness.respond_with(|| http::StatusCode::OK.into_response());
+        let delivery = harness.list_deliveries(&webhook).await[0]["id"].as_str().unwrap().to_owned();
+        assert!(harness.page("/account/webhooks").await.contains("Deliver again"));
+        let again = async |delivery: &str| {
+            let fields = [("webhook", id.as_str()), ("action", "redeliver"), ("delivery", delivery)];
+            harness.send_form("/account/webhooks", &fields).await.0
+        };
+
+        assert_eq!(again(&delivery).await, 303);
+        harness.work().await;
+
+        assert_eq!(harness.list_deliveries(&webhook).await[0]["status"], "delivered");
+        assert_eq!(again("msg_unknown").await, 404);
+        harness.submit(&id, "disable").await;
+        assert_eq!(again(&delivery).await, 409);
     }
 
     #[tokio::test]

@@ -31,6 +31,7 @@ enum Done {
     Disabled,
     Enabled,
     Deleted,
+    Redelivered,
 }
 
 #[derive(Template)]
@@ -64,12 +65,15 @@ struct CreatorView {
 }
 
 struct DeliveryRow {
+    id: String,
     event: &'static str,
     at: String,
     distance: String,
     state: &'static str,
     is_good: bool,
     is_bad: bool,
+    /// Whether the event can be delivered again: its first attempt was made.
+    can_repeat: bool,
     tries: usize,
     /// Result of the last attempt.
     last: Option<String>,
@@ -118,14 +122,15 @@ impl WebhookRow {
 }
 
 impl WebhookRow {
-    fn has_failed(&self) -> bool {
-        self.sent.iter().any(|it| it.is_bad)
+    fn is_enabled(&self) -> bool {
+        self.disabled.is_none() && !self.is_unverified
     }
 }
 
 impl DeliveryRow {
     fn new(delivery: &WebhookDelivery, zone: &TimeZone, now: DateTime<Utc>) -> Self {
         Self {
+            id: delivery.message.id.to_string(),
             event: delivery.message.kind.as_str(),
             at: date_and_time(delivery.created_at, zone),
             distance: distance(delivery.created_at, now),
@@ -137,6 +142,7 @@ impl DeliveryRow {
             },
             is_good: delivery.state == WebhookDeliveryStatus::Delivered,
             is_bad: delivery.state == WebhookDeliveryStatus::Failed,
+            can_repeat: !delivery.attempts.is_empty(),
             tries: delivery.attempts.len(),
             last: delivery.attempts.last().map(describe_attempt),
             next: (delivery.state == WebhookDeliveryStatus::Waiting && now < delivery.next_step_at)

@@ -30,6 +30,7 @@ pub(super) fn checks() -> Vec<Check> {
             account_is_connected_and_disconnected,
             post_is_cancelled_before_its_account_is_disconnected,
             posts_are_listed_by_day_fifty_per_page,
+            webhook_is_created_on_the_page,
             webhooks_are_listed_disabled_and_deleted,
             revoking_a_token_can_delete_its_webhook,
             device_is_revoked_by_its_name,
@@ -44,6 +45,7 @@ pub(super) fn checks() -> Vec<Check> {
 const CONNECTIONS: &str = "/account/connections";
 const POSTS: &str = "/account/posts";
 const WEBHOOKS: &str = "/account/webhooks";
+const NEW_WEBHOOK: &str = "/account/webhooks/new";
 
 async fn open(user: &mut User<'_>, path: &str) -> Result<Page> {
     let page = user.browser.open(&format!("{}{path}", user.deployment.origin())).await?;
@@ -72,7 +74,7 @@ async fn allow_account(user: &mut User<'_>, page: Page, account: usize) -> Resul
 
 async fn own_pages_are_accessible(deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
-    for path in [CONNECTIONS, POSTS, WEBHOOKS, "/account"] {
+    for path in [CONNECTIONS, POSTS, WEBHOOKS, NEW_WEBHOOK, "/account"] {
         check_page(&open(&mut user, path).await?, true)?;
     }
     let connection = user.connect(0).await?;
@@ -83,7 +85,7 @@ async fn own_pages_are_accessible(deployment: &Deployment) -> Result {
         ensure_not_shown(&page, "<script>alert")?;
     }
     let mut stranger = deployment.browser()?;
-    for path in [CONNECTIONS, POSTS, WEBHOOKS] {
+    for path in [CONNECTIONS, POSTS, WEBHOOKS, NEW_WEBHOOK] {
         let page = stranger.open(&format!("{}{path}", deployment.origin())).await?;
         ensure!(page.url.path() != path, "{}", page.test_error("it is shown to a visitor who is not signed in"));
     }
@@ -232,6 +234,23 @@ async fn posts_are_listed_by_day_fifty_per_page(deployment: &Deployment) -> Resu
     let second = open(&mut user, "/account/posts?show=coming&page=2").await?;
     ensure_shown(&second, "number 51.")?;
     ensure_not_shown(&second, "number 50.")
+}
+
+async fn webhook_is_created_on_the_page(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
+    let page = open(&mut user, NEW_WEBHOOK).await?;
+    let page = user.browser.press(&page, "Create webhook", &[("url", "https://10.0.0.1/hooks")]).await?;
+    same(page.status.as_u16(), 422, "status for a private address")?;
+    check_page(&page, true)?;
+
+    let fields = [("url", "https://example.com/hooks"), ("post.failed", "on")];
+    let page = user.browser.press(&page, "Create webhook", &fields).await?;
+    ensure_shown(&page, "whsec_")?;
+    check_page(&page, true)?;
+    let list = user.api.get("/webhooks").await?.ok(200)?;
+    same(&list["data"][0]["events"], &json!(["post.failed"]), "events")?;
+    let page = user.browser.press(&page, "Send test", &[]).await?;
+    ensure_shown(&page, "Test sent.")
 }
 
 async fn webhooks_are_listed_disabled_and_deleted(deployment: &Deployment) -> Result {
