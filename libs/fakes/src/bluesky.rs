@@ -70,7 +70,6 @@ pub struct Settings {
     pub status: Option<&'static str>,
     /// Whether the main password alone does not sign in; app passwords still do.
     pub needs_second_factor: bool,
-    pub is_email_confirmed: bool,
     /// The server that the account moved to.
     pub moved_to: Option<String>,
     /// Without an `AppView`, profiles are only records.
@@ -212,7 +211,6 @@ impl Default for Settings {
         Self {
             status: None,
             needs_second_factor: false,
-            is_email_confirmed: true,
             moved_to: None,
             has_app_view: true,
             is_old: false,

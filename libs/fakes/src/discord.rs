@@ -26,7 +26,6 @@ use http::{StatusCode, header};
 use platforms::conformance::fake_platform::PublicMedium;
 use serde_json::{Value, json};
 
-use self::api_error::ApiError;
 use crate::fake::limits::Limits;
 use crate::fake::oauth::secret;
 use crate::fake::params::essence;
@@ -51,7 +50,6 @@ pub struct Discord<const APP: bool = true> {
 type Fake = server::FakeServer<Memory>;
 
 #[derive(Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 struct Memory {
     webhooks: Vec<Webhook>,
     messages: Vec<Message>,
@@ -64,10 +62,6 @@ struct Memory {
     is_bare: bool,
     /// Whether token responses lack the webhook.
     keeps_webhooks: bool,
-    /// Whether forum posts need a tag.
-    requires_tags: bool,
-    /// The error that the next message gets.
-    refusal: Option<ApiError>,
 }
 
 struct Webhook {
@@ -115,17 +109,6 @@ impl<const APP: bool> Discord<APP> {
     /// Makes the channel a forum.
     pub fn make_forum(&self) {
         self.fake.memory().is_forum = true;
-    }
-
-    /// Makes forum posts need a tag.
-    pub fn requires_tags(&self) {
-        self.fake.memory().requires_tags = true;
-    }
-
-    /// Refuses the next message with this status and documented code.
-    pub fn refuses(&self, status: u16, code: u32, message: &str) {
-        let status = StatusCode::from_u16(status).expect("tests name statuses that there are");
-        self.fake.memory().refusal = Some(ApiError::new(status, code, message));
     }
 
     /// Removes the server id from webhook resources and adds an avatar.

@@ -7,7 +7,6 @@
 //! - [`oauth`]: apps, the consent page with its accounts, codes, tokens, refresh, revocation
 //! - [`front`] and [`injected_faults`]: calls that fail as a test has ordered, also with pages of
 //!   intermediaries
-//! - [`uploads`]: files that arrive in parts and are processed for a while
 //! - [`limits`]: rate limits
 //! - [`request_log`]: the requests that arrived, for tests and on a page
 //! - [`exchanges`]: requests with their responses, for the comparison with recorded responses
@@ -30,5 +29,4 @@ pub mod request_log;
 pub(crate) mod server;
 #[cfg(test)]
 mod tests;
-pub mod uploads;
 pub mod wire;

@@ -32,7 +32,6 @@ use crate::fake::request_log::RequestLog;
 use crate::fake::server;
 use crate::meta::containers::{Containers, WORK};
 use crate::meta::error::GraphError;
-use crate::meta::usage::{self, Usage};
 use crate::meta::{Ids, long_lived};
 
 /// The username of the account, by which the user chooses it.
@@ -93,8 +92,6 @@ const SCOPES_OF_FACEBOOK: Scopes = Scopes {
 /// The fake of Instagram. With `BY_FACEBOOK`, users connect accounts with Facebook's login.
 pub struct Instagram<const BY_FACEBOOK: bool = false> {
     fake: Arc<Fake>,
-    /// The usage that responses report.
-    pub usage: Usage,
     pub request_log: RequestLog,
 }
 
@@ -162,10 +159,8 @@ impl<const BY_FACEBOOK: bool> Instagram<BY_FACEBOOK> {
     pub async fn start(clock: Clock) -> Self {
         let (rules, routes) =
             if BY_FACEBOOK { (RULES_OF_FACEBOOK, by_facebook::routes()) } else { (RULES, access::routes()) };
-        let (memory, usage) = (Memory::new(BY_FACEBOOK), Usage::default());
-        let tell = |server| usage::wrap(server, &usage);
-        let fake = Fake::serve_with((), "instagram", clock, rules, memory, api(routes), tell).await;
-        Self { request_log: fake.request_log.clone(), fake, usage }
+        let fake = Fake::serve("instagram", clock, rules, Memory::new(BY_FACEBOOK), api(routes)).await;
+        Self { request_log: fake.request_log.clone(), fake }
     }
 
     /// The intermediary in front of the fake.
@@ -192,11 +187,6 @@ impl<const BY_FACEBOOK: bool> Instagram<BY_FACEBOOK> {
     /// New containers fail with this subcode; with `None`, they succeed again.
     pub fn fail_containers(&self, subcode: Option<u32>) {
         self.fake.memory().fault = subcode.map(making::failed);
-    }
-
-    /// Like `fail_containers`, with this text as the status.
-    pub fn fail_containers_with_message(&self, message: Option<&str>) {
-        self.fake.memory().fault = message.map(str::to_owned);
     }
 
     /// Instagram fetches nothing from these hosts, and does not call them.
@@ -251,12 +241,6 @@ impl<const BY_FACEBOOK: bool> Instagram<BY_FACEBOOK> {
     /// Sets the user's Pages on Facebook, each with its account and the user's tasks on it.
     pub fn has_pages(&self, pages: &[PageAndAccount<'_>]) {
         self.fake.memory().pages = pages.iter().map(|(id, account, tasks)| Page::new(id, *account, tasks)).collect();
-    }
-
-    /// The owner of the account makes a container with another client.
-    pub fn add_container_by_hand(&self) {
-        let now = self.fake.clock.now();
-        self.fake.memory().make(Content::default(), None, now);
     }
 
     pub fn latest(&self) -> Value {

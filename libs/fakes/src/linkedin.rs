@@ -303,10 +303,6 @@ impl<P> LinkedIn<P> {
         memory.comments.iter().map(|it| (it.post.clone(), it.actor.clone(), it.text.clone())).collect()
     }
 
-    pub fn latest_hashtags(&self) -> Vec<String> {
-        self.fake.memory().posts.last().map(|it| it.text.hashtags()).unwrap_or_default()
-    }
-
     /// The author edits the latest post.
     pub fn edit_latest(&self, text: &str) {
         if let Some(post) = self.fake.memory().posts.last_mut() {

@@ -111,12 +111,6 @@ impl<F> Server<F> {
         self.here.memory().issuer = Some(issuer.to_owned());
     }
 
-    /// Requires at least this many characters in the description of each file, which is a setting
-    /// of `GoToSocial`.
-    pub fn require_descriptions(&self, min_characters: usize) {
-        self.here.memory().least_description = min_characters;
-    }
-
     /// Sets the domain in the account's address.
     pub fn is_named(&self, domain: &str) {
         self.here.memory().domain = Some(domain.to_owned());

@@ -24,7 +24,6 @@ use serde_json::{Value, json};
 use self::pins::{Media, Pin};
 use crate::fake::front::FaultInjection;
 use crate::fake::oauth::{self, Authorizes, Client, Fault, Grant, Pkce, Refresh, Rules};
-use crate::fake::request_log::RequestLog;
 use crate::fake::server;
 
 /// The username by which the user chooses the account.
@@ -50,7 +49,6 @@ const RULES: Rules = Rules {
 
 pub struct Pinterest {
     fake: Arc<Fake>,
-    pub request_log: RequestLog,
 }
 
 type Fake = server::FakeServer<Memory>;
@@ -80,8 +78,7 @@ impl Pinterest {
             .route("/storage", post(pins::store))
             .layer(DefaultBodyLimit::disable());
         let memory = Memory { last_id: 813_744_226_420_795_000, ..Memory::default() };
-        let fake = Fake::serve("pinterest", clock, RULES, memory, routes).await;
-        Self { request_log: fake.request_log.clone(), fake }
+        Self { fake: Fake::serve("pinterest", clock, RULES, memory, routes).await }
     }
 
     /// The next call to a path with this prefix gets this response.

@@ -174,13 +174,6 @@ impl<R> Slack<R> {
         self.fake.memory().said_of_tokens.insert(name.to_owned(), value);
     }
 
-    /// Replaces the scopes of all grants by this one.
-    pub fn set_scope(&self, scope: &str) {
-        for grant in &mut self.fake.oauth().grants {
-            grant.scopes = vec![scope.to_owned()];
-        }
-    }
-
     /// A user removes the app from the channels.
     pub fn remove_from_channels(&self) {
         self.fake.memory().is_invited = false;

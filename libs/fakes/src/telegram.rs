@@ -50,16 +50,12 @@ struct Memory {
     limits: Limits,
     /// Whether the bot was removed from the channel.
     is_kicked: bool,
-    /// Whether `@BotFather` issued another token.
-    is_revoked: bool,
     /// Whether the chat is a basic group instead of the channel.
     is_group: bool,
     /// The id of the supergroup to which the group migrated.
     moved_to: Option<i64>,
     /// Error description of every send call.
     refusal: Option<String>,
-    /// The kind of files that the chat forbids, such as `photos`.
-    forbidden: Option<&'static str>,
 }
 
 /// A message of the channel; an album is one message.
@@ -106,19 +102,9 @@ impl Telegram {
         self.fake.memory().refusal = description.map(str::to_owned);
     }
 
-    /// The chat forbids files of this kind: `photos` or `videos`.
-    pub fn forbid_files(&self, kind: &'static str) {
-        self.fake.memory().forbidden = Some(kind);
-    }
-
     /// Number of calls with the chat id from before the migration.
     pub fn calls_to_old_id(&self) -> usize {
         self.fake.memory().calls_to_old_id
-    }
-
-    /// `@BotFather` issues another token.
-    pub fn revoke_token(&self) {
-        self.fake.memory().is_revoked = true;
     }
 
     /// The field names of the latest message, except its text and files.

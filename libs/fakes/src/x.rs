@@ -78,7 +78,6 @@ impl Spelling {
 
 type Fake = server::FakeServer<Memory>;
 
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 struct Memory {
     subscription: &'static str,
     /// Oldest first.
@@ -95,8 +94,6 @@ struct Memory {
     listed_after: TimeDelta,
     /// Delay after creation before a post can be replied to.
     visible_after: TimeDelta,
-    /// Whether the account may not reply to its own posts.
-    restricts_replies: bool,
     limits: Limits,
     /// Number of posts read, which are billed.
     read: usize,
@@ -117,7 +114,6 @@ impl X {
             hides_subscription: false,
             listed_after: TimeDelta::zero(),
             visible_after: TimeDelta::zero(),
-            restricts_replies: false,
             limits: Limits::default(),
             read: 0,
             made: 1_880_028_106_020_515_840,
@@ -165,11 +161,6 @@ impl X {
         self.fake.memory().subscription = to;
     }
 
-    /// Deletes uploads that are in no post.
-    pub fn forgets_uploads(&self) {
-        self.fake.memory().files.retain(|_, it| it.is_shown);
-    }
-
     /// Processing of files fails.
     pub fn fail_files(&self) {
         self.fake.memory().spoils = true;
@@ -199,12 +190,6 @@ impl X {
     /// Sets the delay after creation before a post can be replied to.
     pub fn shows_after(&self, delay: TimeDelta) {
         self.fake.memory().visible_after = delay;
-    }
-
-    /// Applies the rule for replies of apps without an enterprise contract to the account's own
-    /// posts, as the documentation has it. X's error message excepts them.
-    pub fn restricts_replies(&self) {
-        self.fake.memory().restricts_replies = true;
     }
 
     /// The account's owner deletes a post.

@@ -32,7 +32,6 @@ use super::oauth::TOKEN;
 use super::{GUILD, strict};
 use crate::fake::limits::Limits;
 use crate::fake::oauth::{Authorizes, Grant, Pkce, Rules, secret};
-use crate::fake::request_log::RequestLog;
 use crate::fake::server;
 
 /// The id of the bot.
@@ -50,7 +49,6 @@ const ROLE: &str = "290926798626358888";
 /// Discord with the app's bot.
 pub struct DiscordBot {
     fake: Arc<Fake>,
-    pub request_log: RequestLog,
 }
 
 type Fake = server::FakeServer<Memory>;
@@ -137,8 +135,7 @@ impl DiscordBot {
             // The message handlers refuse bodies that are too large.
             .layer(DefaultBodyLimit::disable());
         let strict = |server: Router| server.layer(from_fn(strict));
-        let fake = Fake::serve_with((), "discord", clock, RULES, memory, routes, strict).await;
-        Self { request_log: fake.request_log.clone(), fake }
+        Self { fake: Fake::serve_with((), "discord", clock, RULES, memory, routes, strict).await }
     }
 
     pub fn token(&self) -> String {

@@ -36,9 +36,6 @@ pub(super) async fn execute(
         let seconds = (usage.resets_at - now).as_seconds_f64();
         return Err(ApiError::too_many(seconds).with(&usage, now));
     }
-    if let Some(refusal) = fake.memory().refusal.take() {
-        return Err(refusal);
-    }
     let message = message(&fake, Body::read(request).await?)?;
     let mut memory = fake.memory();
     let channel = if memory.is_forum { memory.id() } else { CHANNEL.to_owned() };
@@ -91,9 +88,6 @@ fn message(fake: &Fake, Body { payload, files }: Body) -> Result<Message, ApiErr
     }
     if !is_forum && thread_name.is_some() {
         return Err(ApiError::bad(220_003, "Webhooks can only create threads in forum channels"));
-    }
-    if is_forum && fake.memory().requires_tags {
-        return Err(ApiError::tag_required());
     }
     fields.flags()?;
     fields.check_allowed_mentions()?;

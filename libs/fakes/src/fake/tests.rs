@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use chrono::TimeDelta;
 use domain::clock::Clock;
 use domain::testing::noon;
@@ -18,7 +17,6 @@ use super::limits::{Limit, Limits, WindowStart};
 use super::oauth::{App, Authorizes, Client, Pkce, Rules, decide, routes};
 use super::request_log;
 use super::server::FakeServer;
-use super::uploads::{PartError, Progress, Uploads};
 use super::wire::browser;
 
 const CALLBACK: &str = "https://us.example/callback";
@@ -240,34 +238,6 @@ async fn faults_are_injected_in_order_and_requests_are_logged() {
     assert!(page.contains("&lt;b&gt;") && page.contains("code_verifier="), "{page}");
     assert!(!page.contains(&harness.app.client_secret), "{page}");
     assert_eq!(harness.plain.injected_faults().calls(Call::Exchange), 3);
-}
-
-#[test]
-fn upload_is_received_in_order_processed_and_attached_once() {
-    let mut uploads = Uploads::taking(TimeDelta::minutes(2));
-    let part = |text: &'static str| Bytes::from_static(text.as_bytes());
-    let id = uploads.begin("keeper", "video/mp4", 6);
-
-    assert_eq!(uploads.append("second", &id, 0, &part("abc")), Err(PartError::Unknown));
-    assert_eq!(uploads.append("keeper", &id, 3, &part("def")), Err(PartError::OutOfOrder));
-    uploads.append("keeper", &id, 0, &part("abc")).unwrap();
-    uploads.append("keeper", &id, 0, &part("abc")).unwrap();
-    assert_eq!(uploads.finish("keeper", &id, noon()), Err(PartError::Incomplete));
-    assert_eq!(uploads.append("keeper", &id, 3, &part("defg")), Err(PartError::TooLong));
-    uploads.append("keeper", &id, 3, &part("def")).unwrap();
-    uploads.finish("keeper", &id, noon()).unwrap();
-    assert_eq!(uploads.append("keeper", &id, 3, &part("def")), Err(PartError::Ended));
-
-    assert_eq!(uploads.progress("keeper", &id, noon()), Some(Progress::Processing));
-    assert!(uploads.attach("keeper", &id, noon()).is_none());
-    let later = noon() + TimeDelta::minutes(2);
-    assert_eq!(uploads.attach("keeper", &id, later).unwrap().bytes, b"abcdef");
-    assert!(uploads.attach("keeper", &id, later).is_none());
-
-    let whole = uploads.whole("keeper", "image/png", &part("png"), noon());
-    uploads.fail("keeper", &whole);
-    assert_eq!(uploads.progress("keeper", &whole, later), Some(Progress::Failed));
-    assert_eq!(uploads.get(&whole).unwrap().mime_type, "image/png");
 }
 
 #[test]

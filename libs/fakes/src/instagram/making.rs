@@ -359,7 +359,7 @@ pub(super) fn not_ready() -> GraphError {
 }
 
 impl Memory {
-    pub(super) fn make(&mut self, content: Content, failure: Option<String>, now: DateTime<Utc>) -> String {
+    fn make(&mut self, content: Content, failure: Option<String>, now: DateTime<Utc>) -> String {
         let [of_whole, of_image, of_video] = self.work;
         let of_file = |it: &File| match it.fetched.mime_type.file_type() {
             FileType::Image => of_image,

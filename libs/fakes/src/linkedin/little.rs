@@ -115,10 +115,4 @@ impl Read {
         }
         little
     }
-
-    /// The hashtags without `#`.
-    pub(super) fn hashtags(&self) -> Vec<String> {
-        let word = |it: &Element| if let Element::Hashtag(word) = it { Some(word.clone()) } else { None };
-        self.0.iter().filter_map(word).collect()
-    }
 }

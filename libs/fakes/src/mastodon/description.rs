@@ -60,7 +60,7 @@ pub(crate) async fn first(State(server): InstanceState) -> Json<Value> {
 
 fn configuration(instance: &Instance) -> Value {
     let differences = instance.differences;
-    let mut configuration = json!({
+    json!({
         "statuses": {
             "max_characters": differences.max_characters,
             "max_media_attachments": differences.max_media,
@@ -75,10 +75,5 @@ fn configuration(instance: &Instance) -> Value {
             "video_matrix_limit": 8_294_400,
         },
         "polls": {"max_options": 4, "max_characters_per_option": 50, "min_expiration": 300, "max_expiration": 2_629_746},
-    });
-    let min_description = instance.memory().least_description;
-    if 0 < min_description {
-        configuration["media_attachments"]["description_minimum"] = json!(min_description);
-    }
-    configuration
+    })
 }

@@ -48,8 +48,6 @@ pub(crate) struct Memory {
     pub(crate) issuer: Option<String>,
     /// The server to which a hostile server sends its users, and how.
     pub(crate) leads_to: Option<(Detour, String)>,
-    /// Minimum characters of a file's description.
-    pub(crate) least_description: usize,
     /// Domain of the accounts; `None` if it is the server's own host.
     pub(crate) domain: Option<String>,
     /// The account's default visibility.
@@ -72,7 +70,6 @@ impl Instance {
     pub(crate) fn new(differences: &'static Differences, clock: Clock) -> Self {
         let memory = Memory {
             domain: None,
-            least_description: 0,
             oauth: OAuth::new(differences.oauth()),
             media: Vec::new(),
             statuses: Vec::new(),

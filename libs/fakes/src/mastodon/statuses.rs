@@ -135,11 +135,6 @@ fn check_media(
     if !instance.differences.mixes_media && 1 < media.len() && media.iter().any(|it| it.is_video()) {
         return Err(ApiError::unprocessable("Cannot attach a video to a post that already contains images"));
     }
-    let min_description = memory.least_description;
-    if media.iter().any(|it| it.description.as_ref().map_or(0, |it| it.chars().count()) < min_description) {
-        let message = format!("Bad Request: media description less than min chars ({min_description})");
-        return Err(ApiError::new(StatusCode::BAD_REQUEST, message));
-    }
     if !media.iter().all(|it| it.is_ready()) {
         return Err(ApiError::unprocessable(
             "Cannot attach files that have not finished processing. Try again in a moment!",

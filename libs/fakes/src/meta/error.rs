@@ -161,10 +161,6 @@ impl GraphError {
     pub fn unknown() -> Self {
         Self::new(1, "An unknown error occurred").status(StatusCode::INTERNAL_SERVER_ERROR)
     }
-
-    pub const fn code(&self) -> i64 {
-        self.0.code
-    }
 }
 
 impl GraphErrorBody {

@@ -31,7 +31,7 @@ pub(super) async fn respond(
     request: Request,
 ) -> Result<Json<Value>, ApiError> {
     let token = bot.strip_prefix("bot").filter(|it| it.contains(':')).ok_or_else(|| ApiError::new(404, "Not Found"))?;
-    if token != TOKEN || fake.memory().is_revoked {
+    if token != TOKEN {
         return Err(ApiError::new(401, "Unauthorized"));
     }
     let mut fields = Fields::read(request).await?;

@@ -27,7 +27,6 @@ pub(super) fn message(fake: &Fake, method: &str, fields: &mut Fields) -> Result<
         }
     }
     let reply_to = fields.take_json("reply_parameters").map(|it| parent(fake, &it)).transpose()?;
-    let forbidden = fake.memory().forbidden;
     let mode = fields.take("parse_mode");
     given.extend(mode.as_ref().map(|it| format!("parse_mode={it}")));
     let (text, media, failed) = match method {
@@ -38,7 +37,7 @@ pub(super) fn message(fake: &Fake, method: &str, fields: &mut Fields) -> Result<
             }
             (fits(text, MAX_TEXT, "message is too long")?, Vec::new(), None)
         }
-        "sendMediaGroup" => read_album(fields, forbidden)?,
+        "sendMediaGroup" => read_album(fields)?,
         single => {
             let kind = match single {
                 "sendPhoto" => "photo",
@@ -55,7 +54,7 @@ pub(super) fn message(fake: &Fake, method: &str, fields: &mut Fields) -> Result<
             let caption = fits(caption, MAX_CAPTION, "message caption is too long")?;
             let bytes =
                 fields.take_file(kind).ok_or_else(|| ApiError::bad(&format!("there is no {kind} in the request")))?;
-            check_sendable(kind, &bytes, forbidden)?;
+            check_sendable(kind, &bytes)?;
             (caption, vec![process_file(kind, &bytes).map_err(ApiError::bad)?], None)
         }
     };
@@ -95,7 +94,7 @@ fn parent(fake: &Fake, parameters: &Value) -> Result<i64, ApiError> {
 type Album = (String, Vec<PublicMedium>, Option<(usize, &'static str)>);
 
 /// At most 10 photos and videos. The first one's caption is that of the album.
-fn read_album(fields: &mut Fields, forbidden: Option<&str>) -> Result<Album, ApiError> {
+fn read_album(fields: &mut Fields) -> Result<Album, ApiError> {
     let unparsed = |why: &str| ApiError::bad(&format!("can't parse InputMedia: {why}"));
     let entries = fields.take_json("media").ok_or_else(|| ApiError::bad("can't parse media JSON object"))?;
     let entries = entries.as_array().ok_or_else(|| unparsed("expected an Array of InputMedia"))?;
@@ -118,7 +117,7 @@ fn read_album(fields: &mut Fields, forbidden: Option<&str>) -> Result<Album, Api
         if index == 0 {
             text = caption;
         }
-        check_sendable(kind, &bytes, forbidden)?;
+        check_sendable(kind, &bytes)?;
         match process_file(kind, &bytes) {
             // Telegram makes it a document.
             Ok(PublicMedium { mime_type: MimeType::Quicktime, .. }) => {
@@ -132,12 +131,9 @@ fn read_album(fields: &mut Fields, forbidden: Option<&str>) -> Result<Album, Api
 }
 
 /// Checks before the message is sent.
-fn check_sendable(kind: &str, bytes: &Bytes, forbidden: Option<&str>) -> Result<(), ApiError> {
+fn check_sendable(kind: &str, bytes: &Bytes) -> Result<(), ApiError> {
     if MAX_FILE_BYTES < bytes.len() {
         return Err(ApiError::new(413, "Request Entity Too Large"));
-    }
-    if forbidden == Some(&format!("{kind}s")) {
-        return Err(ApiError::bad(&format!("not enough rights to send {kind}s to the chat")));
     }
     if kind == "photo" && MAX_PHOTO_BYTES < bytes.len() {
         let size = bytes.len();

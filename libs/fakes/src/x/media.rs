@@ -56,7 +56,7 @@ pub(super) struct File {
     spoiled: Option<&'static str>,
     pub(super) words: Option<String>,
     /// Whether a post shows the file.
-    pub(super) is_shown: bool,
+    is_shown: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,8 +197,6 @@ pub(super) async fn append(
     }
     let number = fields.get("segment_index").filter(|_| fields.len() == 1).and_then(|it| it.parse::<u16>().ok());
     let number = number.filter(|it| *it < 1_000).ok_or_else(|| ApiError::invalid("$.segment_index: 0 to 999"))?;
-    let ordered = fake.injected_faults().refusal(&format!("/2/media/upload/append/{number}"));
-    ordered.map_or(Ok(()), |(status, body)| Err(ApiError::with(status, body)))?;
     let now = fake.clock.now();
     let mut memory = fake.memory();
     let file = memory.file(&id, now)?;

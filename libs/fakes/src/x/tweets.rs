@@ -256,12 +256,6 @@ impl Memory {
 
     /// Refuses a reply to a post that is missing, or is not visible yet.
     fn check_reply(&self, parent: &str, now: DateTime<Utc>) -> Result<(), ApiError> {
-        if self.restricts_replies {
-            return Err(ApiError::forbidden(
-                "Reply to this conversation is not allowed because you have not been mentioned or otherwise engaged \
-                 by the author of the post you are replying to.",
-            ));
-        }
         let is_visible = |it: &Tweet| it.id == parent && it.at + self.visible_after <= now;
         if self.tweets.iter().any(is_visible) {
             return Ok(());

@@ -1,14 +1,15 @@
-//! Connecting accounts.
+//! Connecting accounts, and their grants.
 
 use std::collections::BTreeMap;
 
+use chrono::TimeDelta;
 use domain::media::MimeType;
 use domain::token::{Pkce, random_token};
 use fakes::bluesky::Bluesky;
 use platforms::conformance::adapter_harness::{AdapterHarness, callback_at};
 use platforms::conformance::fake_platform::{Call, Decision, FakePlatform};
 use platforms::conformance::samples::sample;
-use platforms::{AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, ConnectError};
+use platforms::{AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, ConnectError, RefreshError};
 use secrecy::ExposeSecret;
 use serde_json::json;
 
@@ -24,17 +25,6 @@ fn typed(harness: &AdapterHarness<Bluesky>, handle: &str) -> platforms::FieldVal
 }
 
 #[tokio::test]
-async fn account_id_is_did_and_name_is_handle() {
-    let (_harness, account) = connected().await;
-
-    let profile = &account.profile;
-    assert_eq!(profile.account_id, Bluesky::DID);
-    assert_eq!(profile.username.as_deref(), Some(Bluesky::HANDLE));
-    assert_eq!(profile.profile_url, Some(format!("https://bsky.app/profile/{}", Bluesky::DID)));
-    assert!(account.scopes.iter().any(|it| it == "repo:app.bsky.feed.post"), "{:?}", account.scopes);
-}
-
-#[tokio::test]
 async fn without_an_appview_the_account_is_the_same() {
     let harness = AdapterHarness::<Bluesky>::new().await;
     harness.fake.change(|it| it.has_app_view = false);
@@ -43,18 +33,21 @@ async fn without_an_appview_the_account_is_the_same() {
 }
 
 #[tokio::test]
-async fn a_did_an_at_sign_and_the_server_lead_to_the_same_account() {
+async fn every_name_of_an_account_and_its_server_lead_to_it() {
     let harness = AdapterHarness::<Bluesky>::new().await;
     let (pds, issuer) = (harness.fake.pds(), harness.fake.issuer());
-    for name in [Bluesky::DID, "@Alice.test", pds.as_str(), issuer.as_str()] {
+    for name in [Bluesky::HANDLE, Bluesky::DID, "@Alice.test", pds.as_str(), issuer.as_str()] {
         let (step, callback) = harness.authorize(&typed(&harness, name)).await.unwrap();
         let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
         let back = harness.fake.redirect_url(&url, Decision::Allow).await;
 
-        let accounts = harness.complete(&callback_at(callback, &back)).await.unwrap();
+        let account = harness.complete(&callback_at(callback, &back)).await.unwrap().remove(0);
 
-        assert_eq!(accounts[0].profile.account_id, Bluesky::DID, "{name}");
-        assert_eq!(accounts[0].profile.username.as_deref(), Some(Bluesky::HANDLE), "{name}");
+        let profile = &account.profile;
+        assert_eq!(profile.account_id, Bluesky::DID, "{name}");
+        assert_eq!(profile.username.as_deref(), Some(Bluesky::HANDLE), "{name}");
+        assert_eq!(profile.profile_url, Some(format!("https://bsky.app/profile/{}", Bluesky::DID)));
+        assert!(account.scopes.iter().any(|it| it == "repo:app.bsky.feed.post"), "{:?}", account.scopes);
     }
 }
 
@@ -65,18 +58,6 @@ async fn unknown_handle_gets_a_hint() {
         let refusal = harness.authorize(&typed(&harness, name)).await.map(|(it, _)| it).unwrap_err();
         assert!(matches!(refusal, ConnectError::Field { name: "handle", .. }), "{name}: {refusal:?}");
     }
-}
-
-#[tokio::test]
-async fn an_answer_of_another_server_is_not_taken() {
-    let harness = AdapterHarness::<Bluesky>::new().await;
-    let mut callback = harness.callback_after(Decision::Allow).await;
-    callback.query.insert("iss".to_owned(), "https://evil.example".to_owned());
-
-    let refusal = harness.complete(&callback).await.unwrap_err();
-
-    assert!(matches!(refusal, ConnectError::Refused(_)), "{refusal:?}");
-    assert_eq!(harness.fake.grant_count(), 0, "the code was not spent there");
 }
 
 #[tokio::test]
@@ -100,9 +81,7 @@ async fn main_password_is_refused() {
     let mut values = harness.fake.form_values();
     values.insert("app_password".to_owned(), Bluesky::MAIN_PASSWORD.into());
     for second_factor in [false, true] {
-        if second_factor {
-            harness.fake.change(|it| it.needs_second_factor = true);
-        }
+        harness.fake.change(|it| it.needs_second_factor = second_factor);
         let refusal = harness.authorize(&values).await.map(|(it, _)| it).unwrap_err();
         let ConnectError::Field { name: "app_password", message } = refusal else { panic!("{refusal:?}") };
         assert!(message.contains("App passwords"), "{message}");
@@ -203,4 +182,42 @@ async fn a_document_that_a_server_cannot_read_is_no_reason_to_ask_for_more() {
 
     let Err(ConnectError::Refused(words)) = step else { panic!("{step:?}") };
     assert!(words.contains("Unable to obtain client metadata"), "{words}");
+}
+
+#[tokio::test]
+async fn a_session_with_an_app_password_is_renewed_and_ended() {
+    let harness = AdapterHarness::<Bluesky>::new().await;
+    let account = harness.connect_directly().await.unwrap();
+    let ends = account.credentials.expires_at.unwrap() - harness.clock.now();
+    assert_eq!(ends, TimeDelta::hours(2));
+    harness.clock.advance(TimeDelta::hours(3));
+    let mut post = harness.post(&account, "later", Vec::new());
+    harness.deliver(&mut post).await.unwrap();
+
+    let credentials = harness.credentials().await.unwrap();
+    harness.connector().revoke(&credentials, harness.clock.now()).await.unwrap();
+    assert!(matches!(harness.refresh().await.unwrap_err(), RefreshError::Gone(_)));
+}
+
+#[tokio::test]
+async fn moved_account_gets_an_error() {
+    let (harness, other) = AdapterHarness::<Bluesky>::with_second_fake().await;
+    harness.connect().await;
+    harness.fake.change(|it| it.moved_to = Some(other.pds()));
+    let refusal = harness.refresh().await.unwrap_err();
+    assert!(matches!(&refusal, RefreshError::Gone(words) if words.contains("moved to the server")), "{refusal:?}");
+
+    let harness = AdapterHarness::<Bluesky>::new().await;
+    harness.connect_directly().await.unwrap();
+    harness.fake.change(|it| it.moved_to = Some("https://new-home.example".to_owned()));
+    let refusal = harness.refresh().await.unwrap_err();
+    let words = "the account moved to the server new-home.example".to_owned();
+    assert_eq!(refusal, RefreshError::Gone(words));
+}
+
+#[tokio::test]
+async fn an_account_whose_new_server_cannot_be_asked_is_renewed_as_before() {
+    let (harness, _) = connected().await;
+    harness.fake.change(|it| it.moved_to = Some("https://127.0.0.1:1".to_owned()));
+    harness.refresh().await.unwrap();
 }

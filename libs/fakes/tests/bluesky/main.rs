@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
 mod connecting;
-mod credentials;
 mod files;
 mod quotes;
 mod records;

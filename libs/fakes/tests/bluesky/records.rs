@@ -5,6 +5,7 @@ use domain::delivery::{AttemptError, Published, Resolution};
 use domain::options::{OptionValue, Options};
 use fakes::bluesky::Bluesky;
 use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use platforms::conformance::options::{options, text};
 use platforms::conformance::samples::sample;
 use serde_json::{Value, json};
 
@@ -156,16 +157,12 @@ async fn another_post_with_the_key_is_not_this_one() {
 #[tokio::test]
 async fn options_are_a_language_a_label_of_its_own_and_no_card() {
     let (harness, account) = connected().await;
-    let text = |it: &str| OptionValue::Text(it.to_owned());
     let mut post = harness.post(&account, "https://example.com in German", Vec::new());
-    post.options = [
+    post.options = options(&[
         ("language", text("de")),
         ("content_warning", text("graphic-media")),
         ("link_preview", OptionValue::Flag(false)),
-    ]
-    .into_iter()
-    .map(|(name, value)| (name.to_owned(), value))
-    .collect();
+    ]);
 
     let passage = harness.deliver(&mut post).await.unwrap();
 

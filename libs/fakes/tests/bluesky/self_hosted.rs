@@ -136,9 +136,7 @@ async fn a_video_goes_to_the_accounts_own_server_within_its_limit() {
 async fn a_server_from_before_galleries_has_posts_of_four_pictures() {
     for (is_old, most) in [(false, 10_u8), (true, 4)] {
         let harness = AdapterHarness::<SelfHosted>::new().await;
-        if is_old {
-            harness.fake.bluesky.change(|it| it.lacks_galleries = true);
-        }
+        harness.fake.bluesky.change(|it| it.lacks_galleries = is_old);
         let account = harness.connect().await;
         assert!(account.rules.rules.contains(&Rule::max_images(most.into())), "{:?}", account.rules);
 

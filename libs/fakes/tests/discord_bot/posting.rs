@@ -1,6 +1,5 @@
 //! Posts, and missing permissions of the bot.
 
-use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use domain::options::OptionValue;
@@ -113,24 +112,4 @@ async fn what_the_bot_may_not_do_in_a_channel_does_not_end_the_connection() {
     harness.fake.delete_channel(NEWS);
     let reason = refused(&harness, &post(&harness, &account, (NEWS, None), "hello", Vec::new())).await;
     assert!(reason.starts_with("Unknown Channel"), "{reason}");
-}
-
-#[tokio::test]
-async fn more_than_a_channel_takes_at_once_waits() {
-    let (harness, account) = connected().await;
-    let posts = |channel| -> Vec<_> {
-        (0..6).map(|it| post(&harness, &account, (channel, None), &format!("number {it}"), Vec::new())).collect()
-    };
-    let crowded = posts(GENERAL);
-    for post in &crowded[..5] {
-        harness.publish(post).await.unwrap();
-    }
-
-    let error = harness.publish(&crowded[5]).await.unwrap_err();
-
-    let AttemptError::RetryLater { retry_at: Some(at), .. } = error else { panic!("{error:?}") };
-    assert!((at - (harness.clock.now() + TimeDelta::seconds(5))).abs() < TimeDelta::seconds(2), "{at}");
-    harness.publish(&posts(NEWS)[0]).await.unwrap();
-    harness.clock.skip_to(at + TimeDelta::seconds(1));
-    harness.publish(&crowded[5]).await.unwrap();
 }

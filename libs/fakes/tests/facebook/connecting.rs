@@ -1,16 +1,19 @@
-//! The Pages that are connected, and their tokens.
+//! The Pages that are connected, their tokens, and the end of grants.
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use domain::text::PostText;
 use fakes::facebook::{Facebook, PAGE, PERSON_ID};
-use fakes::fake::request_log::RecordedRequest;
 use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault};
 use platforms::conformance::samples::sample;
-use platforms::{Account, AuthorizeStep, ConnectError, RefreshPolicy};
+use platforms::{Account, AuthorizeStep, ConnectError, DeauthorizationCallback, InvalidCallback, RefreshPolicy};
+use ring::hmac;
 use secrecy::ExposeSecret;
+use serde_json::json;
 
 use crate::{harness, options};
 
@@ -153,31 +156,6 @@ async fn a_page_is_posted_on_long_after_the_token_of_its_person_has_ended() {
 }
 
 #[tokio::test]
-async fn changed_password_needs_reconnection() {
-    let (harness, account) = harness().await;
-    let post = harness.due(&account, "hello", Vec::new()).await;
-    harness.fake.end_access_tokens();
-
-    let error = harness.publish(&post).await.unwrap_err();
-
-    assert!(matches!(error, AttemptError::Unauthorized { .. }), "{error:?}");
-    let about = harness.connector().account_details(&account.profile, &account.credentials, harness.clock.now()).await;
-    assert!(matches!(about, Err(AttemptError::Unauthorized { .. })), "{about:?}");
-}
-
-#[tokio::test]
-async fn every_call_proves_that_it_is_our_apps() {
-    let (harness, account) = harness().await;
-    let files = vec![sample(MimeType::Png, 1)];
-    harness.deliver(&mut harness.post(&account, "proven", files)).await.unwrap();
-
-    let calls = harness.fake.request_log.all();
-    let is_api_call = |it: &&RecordedRequest| it.request_line.contains("/v26.0/") && !it.request_line.contains("oauth");
-    let calls: Vec<_> = calls.iter().filter(is_api_call).map(|it| &it.request_line).collect();
-    assert!(2 < calls.len() && calls.iter().all(|it| it.contains("appsecret_proof=")), "{calls:?}");
-}
-
-#[tokio::test]
 async fn what_ends_with_all_of_the_persons_pages_is_known() {
     let (harness, account) = harness().await;
     assert!(harness.connector().revokes_all());
@@ -188,4 +166,41 @@ async fn what_ends_with_all_of_the_persons_pages_is_known() {
     assert_eq!(harness.fake.grant_count(), 0);
     // The user's token may have expired before.
     harness.connector().revoke(&account.credentials, now).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_page_that_is_not_to_be_seen_needs_reconnection() {
+    let (harness, account) = harness().await;
+    let post = harness.due(&account, "prepared", Vec::new()).await;
+    let missing = json!({ "message": "No.", "type": "GraphMethodException", "code": 100, "error_subcode": 33 });
+    harness.fake.refuses("POST /feed", 400, json!({ "error": missing }));
+    let setback = harness.publish(&post).await.unwrap_err();
+    assert!(matches!(setback, AttemptError::RetryLater { .. }), "once it is a fault that passes: {setback:?}");
+
+    harness.fake.hide_pages();
+    let setback = harness.publish(&post).await.unwrap_err();
+    assert!(matches!(setback, AttemptError::Unauthorized { .. }), "{setback:?}");
+    for mime_type in [MimeType::Png, MimeType::Mp4] {
+        let mut other = harness.post(&account, "another", vec![sample(mime_type, 1)]);
+        let setback = harness.prepare_all(&mut other, &mut Vec::new()).await.unwrap_err();
+        assert!(matches!(setback, AttemptError::Unauthorized { .. }), "{setback:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_person_who_removes_the_app_is_known_by_the_name_of_their_grant() {
+    let (harness, account) = harness().await;
+    let now = harness.clock.now();
+    let payload = json!({ "algorithm": "HMAC-SHA256", "user_id": PERSON_ID, "issued_at": now.timestamp() });
+    let payload = URL_SAFE_NO_PAD.encode(payload.to_string());
+    let signed = |secret: &str| {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
+        format!("{}.{payload}", URL_SAFE_NO_PAD.encode(hmac::sign(&key, payload.as_bytes())))
+    };
+    let asked = async |message: String| harness.connector().read_deauthorization(&message, now).await;
+
+    let notice = asked(signed(harness.fake.app_secret())).await;
+
+    assert_eq!(notice, Ok(DeauthorizationCallback { grant: account.grant_name().to_owned(), at: now }));
+    assert_eq!(asked(signed("another")).await, Err(InvalidCallback::Forged));
 }

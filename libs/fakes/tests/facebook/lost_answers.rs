@@ -115,17 +115,3 @@ async fn older_post_is_not_mistaken_for_it() {
 
     assert!(matches!(harness.resolve(&post, since).await, Resolution::NotFound));
 }
-
-#[tokio::test]
-async fn unreadable_page_is_pending() {
-    let (harness, account) = harness().await;
-    let post = harness.due(&account, "this one", Vec::new()).await;
-    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    let since = harness.clock.now();
-    harness.publish(&post).await.unwrap_err();
-    harness.fake.declines(&["pages_read_engagement"]);
-
-    let answer = harness.resolve(&post, since).await;
-
-    assert!(matches!(answer, Resolution::Unauthorized { .. }), "{answer:?}");
-}

@@ -2,12 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
 mod connecting;
-mod deauthorization;
 mod first_comment;
 mod intermediaries;
 mod lost_answers;
 mod posts;
-mod refusals;
 mod rules;
 mod videos;
 

@@ -1,7 +1,7 @@
 //! Texts, links and pictures.
 
 use domain::delivery::AttemptError;
-use domain::media::{AltText, MimeType};
+use domain::media::MimeType;
 use fakes::facebook::PAGE;
 use platforms::Step;
 use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
@@ -17,31 +17,6 @@ async fn a_link_has_a_card_where_there_are_no_files() {
     assert_eq!(harness.fake.latest_link().as_deref(), Some("https://harbour.example/tides"));
     let number = published.platform_post_id.split_once('_').unwrap().1;
     assert_eq!(published.url, Some(format!("https://www.facebook.com/{PAGE}/posts/{number}")));
-
-    let mut post = a_post(&harness, &account, Vec::new(), &[("link", "https://www.facebook.com/harbour")]);
-    let refused = harness.deliver(&mut post).await.unwrap_err();
-    let said = "Links to Facebook cannot be shared here.";
-    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.starts_with(said)), "{refused:?}");
-}
-
-#[tokio::test]
-async fn pictures_are_uploaded_unseen_and_shown_by_one_call() {
-    let (harness, account) = harness().await;
-    let mut files: Vec<_> = (1..=10).map(|number| sample(MimeType::Png, number)).collect();
-    files[3] = sample(MimeType::Webp, 4);
-    files[4] = sample(MimeType::Gif, 5);
-    files[9].attachment.alt_text = Some(AltText::parse("a lamp").unwrap());
-    let mut post = harness.post(&account, "ten of them", files);
-    harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-    assert!(harness.fake.public_posts().is_empty());
-
-    harness.deliver(&mut post).await.unwrap();
-
-    let public = harness.fake.public_posts().pop().unwrap();
-    assert_eq!(public.media.len(), 10);
-    assert_eq!((public.media[3].mime_type, public.media[4].mime_type), (MimeType::Png, MimeType::Gif));
-    assert_eq!(public.media[9].alt_text.as_deref(), Some("a lamp"));
-    assert_eq!((harness.fake.call_count(Call::Publish), harness.fake.call_count(Call::Upload)), (1, 10));
 }
 
 #[tokio::test]
@@ -101,19 +76,6 @@ async fn pictures_are_not_kept_for_longer_than_facebook_does() {
     assert_eq!(harness.fake.call_count(Call::Publish), 0);
     harness.deliver(&mut post).await.unwrap();
     assert_eq!(harness.fake.photos(), 2);
-}
-
-#[tokio::test]
-async fn a_picture_can_be_a_story() {
-    let (harness, account) = harness().await;
-    let mut post = a_post(&harness, &account, vec![sample(MimeType::Jpeg, 1)], &[("kind", "story")]);
-
-    let published = harness.deliver(&mut post).await.unwrap().published;
-
-    let stories = harness.fake.stories();
-    assert_eq!(stories.len(), 1);
-    assert_eq!(stories[0].0, published.platform_post_id);
-    assert_eq!(harness.fake.public_posts()[0].text, "", "a story shows no text");
 }
 
 #[tokio::test]

@@ -7,7 +7,6 @@ use fakes::facebook::PAGE;
 use platforms::Step;
 use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::conformance::samples::sample;
-use serde_json::json;
 
 use crate::{a_post, harness, long_video};
 
@@ -174,49 +173,4 @@ async fn status_is_polled_less_often_near_the_limit() {
     let begun = post.publish_at - harness.lead(&[post.media[0].attachment.clone()]).unwrap();
     harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
     assert!(begun + TimeDelta::minutes(1) <= harness.clock.now(), "{}", harness.clock.now() - begun);
-}
-
-#[tokio::test]
-async fn a_failure_of_the_upload_host_says_whether_it_is_final() {
-    let failure = |retriable: bool, kind: &str| json!({ "debug_info": { "retriable": retriable, "type": kind, "message": "What the host says" } });
-    let (harness, account) = harness().await;
-    harness.fake.refuses("POST /video-upload", 400, failure(false, "InvalidRequestError"));
-    let mut post = a_post(&harness, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", "reel")]);
-    let refused = harness.deliver(&mut post).await.unwrap_err();
-    let said = "file 1 of 1 (video/mp4): What the host says";
-    assert!(matches!(&refused, AttemptError::Refused { reason } if reason == said), "{refused:?}");
-
-    // The upload host marks `ProcessingFailedError` as permanent, and accepts the same bytes later.
-    // Only the API reports whether the token is still valid.
-    for (sent, (retriable, kind, expected)) in (1..).zip([
-        (true, "ProcessingFailedError", "RetryLater"),
-        (false, "ProcessingFailedError", "PreparationExpired"),
-        (false, "NotAuthorizedError", "RetryLater"),
-    ]) {
-        harness.fake.refuses("POST /video-upload", 400, failure(retriable, kind));
-        let mut post = a_post(&harness, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", "reel")]);
-        post.text = format!("reel {sent}");
-
-        let passage = harness.deliver(&mut post).await.unwrap();
-
-        let [error] = &passage.errors[..] else { panic!("{kind}: {:?}", passage.errors) };
-        assert!(format!("{error:?}").starts_with(expected), "{kind}: {error:?}");
-        assert_eq!(harness.fake.public_posts().len(), sent);
-    }
-}
-
-#[tokio::test]
-async fn a_missing_permission_for_videos_is_named() {
-    let (harness, account) = harness().await;
-    let error = json!({ "error": { "message": "(#100) No permission to publish the video", "code": 100,
-        "type": "OAuthException", "error_user_msg": "You can't do that." } });
-    harness.fake.refuses("POST /videos", 400, error);
-    let mut post = a_post(&harness, &account, vec![sample(MimeType::Mp4, 1)], &[]);
-
-    let refused = harness.deliver(&mut post).await.unwrap_err();
-
-    let AttemptError::Refused { reason } = &refused else { panic!("{refused:?}") };
-    for said in ["publish_video", "operator", "connect", "You can't do that."] {
-        assert!(reason.contains(said), "{said}: {reason}");
-    }
 }

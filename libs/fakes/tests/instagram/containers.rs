@@ -171,20 +171,6 @@ async fn a_used_up_quota_is_turned_into_a_time() {
 }
 
 #[tokio::test]
-async fn four_hundred_containers_are_a_day_s_and_then_it_is_waited() {
-    let (harness, account) = harness().await;
-    for _ in 0..400 {
-        harness.fake.add_container_by_hand();
-    }
-    let mut post = harness.post(&account, "one more", vec![sample(MimeType::Jpeg, 1)]);
-    let (error, _) = harness.stepped(&mut post).await;
-    let at = harness.clock.now() + TimeDelta::hours(1);
-    assert!(matches!(error, Some(AttemptError::RetryLater { retry_at: Some(it), .. }) if it == at), "{error:?}");
-    harness.clock.advance(TimeDelta::days(1));
-    harness.deliver(&mut post).await.unwrap();
-}
-
-#[tokio::test]
 async fn what_instagram_cannot_use_is_refused_with_its_place() {
     let (harness, account) = harness().await;
     harness.fake.fail_containers(Some(2_207_026));

@@ -10,7 +10,7 @@ use platforms::conformance::fake_platform::{Call, FakePlatform};
 use platforms::conformance::samples::{Sample, sample};
 use serde_json::json;
 
-use super::harness;
+use super::{by_facebook, harness};
 
 /// The host of the files in these tests.
 const HOST: &str = "127.0.0.1";
@@ -54,46 +54,8 @@ async fn a_refused_host_is_tried_for_hours_with_growing_pauses() {
 }
 
 #[tokio::test]
-async fn failures_to_fetch_are_no_verdict_on_the_post() {
-    let (harness, account) = harness().await;
-    for (code, subcode) in [(-2, 2_207_003), (9_004, 2_207_052), (1, 2_207_052)] {
-        for _ in 0..5 {
-            harness.fake.refuses("media", GraphError::new(code, "No.").subcode(subcode));
-        }
-        let mut post = harness.post(&account, &format!("{code} {subcode}"), vec![sample(MimeType::Jpeg, 1)]);
-        let end = harness.clock.now() + TimeDelta::hours(6);
-
-        let errors = harness.prepare_until(&mut post, end).await;
-
-        assert_eq!(busy_reasons(&errors).len(), 5);
-        harness.deliver(&mut post).await.unwrap();
-    }
-}
-
-#[tokio::test]
-async fn an_error_without_a_reason_is_no_verdict_on_the_post() {
-    let (harness, account) = harness().await;
-    harness.fake.fail_containers_with_message(Some("Error: An unknown error occurred"));
-    let mut post = harness.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
-    let end = harness.clock.now() + TimeDelta::hours(3);
-
-    let errors = harness.prepare_until(&mut post, end).await;
-
-    assert!(5 < busy_reasons(&errors).len(), "{errors:?}");
-    harness.fake.fail_containers_with_message(None);
-    harness.deliver(&mut post).await.unwrap();
-}
-
-#[tokio::test]
 async fn a_suspicion_of_spam_is_waited_out_for_hours() {
     let (harness, account) = harness().await;
-    harness.fake.refuses("media", GraphError::new(-1, "Instagram server error").subcode(2_207_001));
-    let mut post = harness.post(&account, "a boat", vec![sample(MimeType::Jpeg, 1)]);
-    let began = harness.clock.now();
-    let errors = harness.prepare_until(&mut post, began + TimeDelta::minutes(30)).await;
-    let [AttemptError::RetryLater { retry_at: Some(at), .. }] = errors[..] else { panic!("{errors:?}") };
-    assert!(began + TimeDelta::hours(1) <= at, "{}", at - began);
-
     harness.fake.fail_containers(Some(2_207_001));
     let began = harness.clock.now();
     let mut post = harness.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
@@ -103,10 +65,6 @@ async fn a_suspicion_of_spam_is_waited_out_for_hours() {
         [AttemptError::RetryLater { .. }, AttemptError::RetryLater { .. }, AttemptError::Refused { .. }]
     ));
     assert!(began + TimeDelta::hours(3) < harness.clock.now());
-}
-
-async fn by_facebook() -> AdapterHarness<Instagram<true>> {
-    AdapterHarness::new().await
 }
 
 #[tokio::test]
@@ -198,18 +156,6 @@ async fn bytes_that_are_refused_each_time_end_the_post_in_metas_message() {
 
     let Some(AttemptError::Refused { reason }) = errors.last() else { panic!("{errors:?}") };
     assert!(reason.starts_with("file 1 of 1 (video/mp4)") && reason.contains("The file is empty"), "{reason}");
-}
-
-#[tokio::test]
-async fn an_unauthorized_upload_ends_nothing_while_the_account_can_be_read() {
-    let harness = by_facebook().await;
-    let account = harness.connect().await;
-    harness.fake.refuses("ig-api-upload", GraphError::upload(false, "NotAuthorizedError", "User not authorized"));
-    let mut post = harness.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
-
-    harness.deliver(&mut post).await.unwrap();
-
-    assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]

@@ -3,7 +3,6 @@
 
 #[path = "../meta/both.rs"]
 mod both;
-mod by_facebook;
 mod connecting;
 mod containers;
 mod fetching;
@@ -20,6 +19,11 @@ async fn harness() -> (AdapterHarness<Instagram>, Account) {
     let harness = AdapterHarness::new().await;
     let account = harness.connect().await;
     (harness, account)
+}
+
+/// A harness whose accounts are connected with Facebook Login.
+async fn by_facebook() -> AdapterHarness<Instagram<true>> {
+    AdapterHarness::new().await
 }
 
 #[tokio::test]

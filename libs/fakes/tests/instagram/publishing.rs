@@ -39,21 +39,6 @@ async fn a_container_that_is_forgotten_or_too_old_is_made_anew() {
     }
 }
 
-/// Posts have become public although the response had this error.
-#[tokio::test]
-async fn a_block_for_spam_says_nothing_of_the_post_behind_it() {
-    let (harness, account) = harness().await;
-    let mut post = harness.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
-    let blocked = GraphError::new(4, "Action is blocked").subcode(2_207_051);
-    harness.fake.refuses("media_publish", blocked.clone());
-
-    let error = harness.publish(&post).await.unwrap_err();
-
-    assert!(matches!(error, AttemptError::Unknown { may_still_run: true, .. }), "{error:?}");
-    harness.deliver(&mut post).await.unwrap();
-    assert_eq!(harness.fake.public_posts().len(), 1);
-}
-
 #[tokio::test]
 async fn a_quota_that_ends_at_the_public_call_is_turned_into_a_time() {
     let (harness, account) = harness().await;

@@ -5,16 +5,17 @@ use std::net::SocketAddr;
 use axum::Router;
 use axum::response::Html;
 use axum::routing::get;
-use domain::media::MimeType;
-use domain::options::{OptionValue, Options};
-use domain::rules::Rules;
-use domain::text::PostText;
+use domain::media::{Attachment, MimeType};
+use domain::options::OptionValue;
 use fakes::fake::wire;
 use fakes::linkedin::LinkedIn;
 use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::fake_platform::{Call, FakePlatform};
+use platforms::conformance::options::{options, text};
 use platforms::conformance::samples::sample;
 use serde_json::{Value, json};
+
+use super::harness;
 
 const PAGE: &str = "<html><head><meta property='og:title' content='Tea &amp; biscuits'>\
                     <meta name=description content='All about tea'><meta property=og:image content=/tea></head></html>";
@@ -33,10 +34,10 @@ async fn website() -> SocketAddr {
 }
 
 /// Publishes a post and returns its card.
-async fn shown(harness: &AdapterHarness<LinkedIn>, text: &str, options: &[(&str, OptionValue)]) -> Value {
+async fn shown(harness: &AdapterHarness<LinkedIn>, text: &str, given: &[(&str, OptionValue)]) -> Value {
     let account = harness.connect().await;
     let mut post = harness.post(&account, text, Vec::new());
-    post.options = options.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+    post.options = options(given);
     harness.deliver(&mut post).await.unwrap();
     harness.fake.latest_content()
 }
@@ -61,7 +62,7 @@ async fn the_first_link_of_a_text_has_a_card_with_its_picture() {
 async fn a_link_may_be_named_and_a_card_left_out() {
     let website = website().await;
     let (with, without) = (format!("http://{website}/"), format!("http://{website}/none"));
-    let named = |link: &str| vec![("link", OptionValue::Text(link.to_owned()))];
+    let named = |link: &str| vec![("link", text(link))];
     let title = |content: &Value| content["article"]["title"].as_str().map(str::to_owned);
     for (text, options, expected) in [
         (format!("read {without}"), vec![], None),
@@ -90,13 +91,12 @@ async fn a_picture_that_linkedin_does_not_take_is_left_out() {
 
 #[tokio::test]
 async fn a_card_and_files_do_not_go_together() {
-    let harness = AdapterHarness::<LinkedIn>::new().await;
-    let Rules { rules, .. } = harness.connect().await.rules;
-    let options: Options = [("link".to_owned(), "https://example.com/".into())].into_iter().collect();
-    let text = PostText::parse("both").unwrap();
-    let media = [sample(MimeType::Png, 1).attachment];
-    assert!(rules.iter().any(|it| it.id() == "not_with_media"), "{rules:?}");
-    let rules = Rules::new("LinkedIn", rules);
-    assert!(!rules.breaches(&text, &media, &options).is_empty());
-    assert!(rules.breaches(&text, &[], &options).is_empty());
+    let (_, account) = harness().await;
+    let options = options(&[("link", text("https://example.com/"))]);
+    let rules = |media: &[Attachment]| {
+        account.rules.breaches("both", media, &options).into_iter().map(|it| it.rule).collect::<Vec<_>>()
+    };
+
+    assert_eq!(rules(&[sample(MimeType::Png, 1).attachment]), ["not_with_media"]);
+    assert_eq!(rules(&[]), [""; 0]);
 }

@@ -7,7 +7,7 @@ use fakes::linkedin::{
     Advertising, Community, CommunityWithOpenId, LinkedIn, MEMBER_URN, PAGE_URN, Products, Replaying, SECOND_PAGE_URN,
 };
 use platforms::conformance::adapter_harness::{AdapterHarness, callback_at};
-use platforms::conformance::fake_platform::{Call, Decision, FakePlatform};
+use platforms::conformance::fake_platform::{Decision, FakePlatform};
 use platforms::{AuthorizeStep, ConnectError, RefreshPolicy};
 use secrecy::ExposeSecret;
 use serde_json::json;
@@ -113,15 +113,6 @@ async fn ended_version_is_reported_to_the_operator() {
     harness.fake.end_version();
     let refusal = harness.complete(&callback).await.unwrap_err();
     assert!(matches!(refusal, ConnectError::Unreachable), "{refusal:?}");
-}
-
-#[tokio::test]
-async fn disconnecting_revokes_the_token() {
-    let (harness, account) = harness().await;
-    harness.disconnect(&account, &[]).await;
-    assert_eq!((harness.fake.grant_count(), harness.fake.call_count(Call::Revoke)), (0, 1));
-    let about = harness.connector().account_details(&account.profile, &account.credentials, harness.clock.now()).await;
-    assert!(matches!(about, Err(AttemptError::Unauthorized { .. })), "{about:?}");
 }
 
 #[tokio::test]

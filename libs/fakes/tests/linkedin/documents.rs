@@ -37,18 +37,6 @@ async fn document_has_its_title_or_the_first_line() {
 }
 
 #[tokio::test]
-async fn document_is_posted_after_it_is_processed() {
-    let (harness, account) = harness().await;
-    let mut post = harness.post(&account, "our plan", vec![sample(MimeType::Pdf, 1)]);
-
-    let passage = harness.deliver(&mut post).await.unwrap();
-
-    assert!(passage.errors.is_empty(), "{:?}", passage.errors);
-    assert!(1 < harness.fake.call_count(Call::Process), "the status is read until the document is available");
-    assert_eq!(harness.fake.call_count(Call::Upload), 1);
-}
-
-#[tokio::test]
 async fn document_that_cannot_be_processed_is_refused() {
     let (harness, account) = harness().await;
     harness.fake.spoils_videos();

@@ -14,9 +14,6 @@ use fakes::linkedin::{LinkedIn, Products, SelfServe};
 use platforms::Account;
 use platforms::conformance::adapter_harness::AdapterHarness;
 
-/// The response of a proxy, a CDN or a firewall in front of LinkedIn.
-const PAGE_OF_A_PROXY: &str = "<!DOCTYPE html>\n<html><body>Access denied</body></html>\n";
-
 /// A harness with a member.
 async fn harness() -> (AdapterHarness<LinkedIn>, Account) {
     harness_with::<SelfServe>().await

@@ -6,10 +6,10 @@ use domain::media::MimeType;
 use fakes::linkedin::{Community, PAGE_URN};
 use platforms::Step;
 use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
-use platforms::conformance::samples::{Sample, sample};
+use platforms::conformance::samples::sample;
 use serde_json::json;
 
-use super::{PAGE_OF_A_PROXY, harness_with};
+use super::harness_with;
 
 #[tokio::test]
 async fn a_lost_post_is_found_among_the_others_of_its_page() {
@@ -83,7 +83,7 @@ async fn a_page_that_may_not_be_read_says_where_to_look() {
 #[tokio::test]
 async fn a_list_that_cannot_be_read_holds_no_post_back() {
     let (harness, account) = harness_with::<Community>().await;
-    let mut post = harness.post(&account, "out", Vec::<Sample>::new());
+    let mut post = harness.post(&account, "out", Vec::new());
     harness.clock.skip_to(post.publish_at);
     harness.fake.inject_fault(Call::LookUp, InjectedFault::Unavailable, 1);
     let busy = harness.prepare(&post).await.unwrap_err();
@@ -147,18 +147,6 @@ async fn an_organization_is_mentioned_as_linkedin_writes_it() {
 
     let public: Vec<_> = harness.fake.public_posts().into_iter().map(|it| it.text).collect();
     assert_eq!(public, ["built by Light & Co (again)"], "found again by its words");
-}
-
-#[tokio::test]
-async fn firewall_error_of_a_list_is_not_a_missing_permission() {
-    let (harness, account) = harness_with::<Community>().await;
-    let post = harness.post(&account, "later", Vec::<Sample>::new());
-    harness.clock.skip_to(post.publish_at);
-    harness.fake.refuses("/rest/posts", 403, json!(PAGE_OF_A_PROXY));
-
-    let error = harness.prepare(&post).await.unwrap_err();
-
-    assert!(matches!(error, AttemptError::RetryLater { .. }), "{error:?}");
 }
 
 /// LinkedIn returns this message both for a new post and for the registration of an upload.

@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use fakes::mastodon::{FlavorType, GoToSocial, OldMastodon, Pixelfed, Pleroma, Server, Snac, Stock};
 use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::fake_platform::{Decision, FakePlatform};
-use platforms::{AuthorizeStep, ConnectError, RefreshError};
+use platforms::{AuthorizeStep, ConnectError};
 use url::Url;
 
 use super::harness;
@@ -51,16 +51,6 @@ async fn removed_app_is_registered_again_before_the_redirect() {
     is_registered_again::<Stock>().await;
     is_registered_again::<OldMastodon>().await;
     is_registered_again::<Pleroma>().await;
-}
-
-#[tokio::test]
-async fn refresh_by_unknown_app_ends_the_grant() {
-    let (harness, _) = harness::<Pleroma>().await;
-
-    harness.fake.forget_apps();
-
-    let renewed = harness.refresh().await;
-    assert!(matches!(renewed, Err(RefreshError::Gone(_))), "{renewed:?}");
 }
 
 #[tokio::test]

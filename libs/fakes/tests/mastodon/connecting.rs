@@ -2,40 +2,12 @@
 
 use domain::media::AltText;
 use domain::options::Options;
-use domain::rules::{Counting, Rule};
 use fakes::mastodon::{FlavorType, GoToSocial, OldMastodon, Pixelfed, Pleroma, Server, Snac, Stock};
+use platforms::ConnectError;
 use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::fake_platform::{Decision, FakePlatform};
-use platforms::{AuthorizeStep, ConnectError, FieldValues};
 
 use super::{harness, picture};
-
-#[tokio::test]
-async fn each_kind_of_server_says_what_it_accepts() {
-    async fn title<K: FlavorType>() -> (String, Vec<Rule>) {
-        let rules = harness::<K>().await.1.rules;
-        (rules.title, rules.rules)
-    }
-
-    let (mastodon, of_mastodon) = title::<Stock>().await;
-    assert_eq!((mastodon.as_str(), of_mastodon.contains(&Rule::NotMixed)), ("Mastodon", true));
-    let (old, of_old) = title::<OldMastodon>().await;
-    let but_text = |rules: &[Rule]| -> Vec<Rule> {
-        let is_text = |it: &Rule| matches!(it, Rule::MaxText { .. } | Rule::MaxAltText { .. });
-        rules.iter().filter(|it| !is_text(it)).cloned().collect()
-    };
-    assert_eq!((old, but_text(&of_old)), (mastodon, but_text(&of_mastodon)));
-    let counting = Counting::graphemes().url(23).short_mentions().with_warnings();
-    assert_eq!(of_mastodon[0], Rule::max_text(500, counting));
-    let counting = Counting::graphemes_of_unicode_15().url(23).short_mentions().with_warnings();
-    assert_eq!(of_old[0], Rule::max_text(500, counting));
-    let (gotosocial, of_gotosocial) = title::<GoToSocial>().await;
-    assert_eq!((gotosocial.as_str(), of_gotosocial.contains(&Rule::max_media(6))), ("GoToSocial", true));
-    let (pleroma, of_pleroma) = title::<Pleroma>().await;
-    assert_eq!((pleroma.as_str(), of_pleroma.contains(&Rule::max_image_bytes(15_999_999))), ("Pleroma", true));
-    let (pixelfed, of_pixelfed) = title::<Pixelfed>().await;
-    assert_eq!((pixelfed.as_str(), of_pixelfed.contains(&Rule::MediaRequired)), ("Pixelfed", true));
-}
 
 #[tokio::test]
 async fn the_longest_description_of_a_server_is_taken_by_it() {
@@ -61,31 +33,10 @@ async fn the_longest_description_of_a_server_is_taken_by_it() {
 }
 
 #[tokio::test]
-async fn an_account_is_named_by_its_server() {
-    let (harness, account) = harness::<Stock>().await;
-    let host = harness.fake.base_url().trim_start_matches("http://");
-
-    assert!(account.profile.account_id.starts_with(&format!("{host}/")), "{}", account.profile.account_id);
-    assert_eq!(account.profile.username, Some(format!("keeper@{host}")));
-    assert!(account.scopes.iter().any(|it| it == "write:statuses"), "{:?}", account.scopes);
-}
-
-#[tokio::test]
 async fn missing_scopes_default_to_the_requested_ones() {
     let (_, account) = harness::<Snac>().await;
     assert_eq!(account.scopes, ["read:accounts", "read:statuses", "write:statuses", "write:media"]);
     assert_eq!(account.rules.title, "snac");
-}
-
-#[tokio::test]
-async fn invalid_server_is_asked_for_again() {
-    let harness = AdapterHarness::<Server<Stock>>::new().await;
-    for typed in ["", "two words", "http://10.0.0.1", "http://127.0.0.1:9", "127.0.0.1", "no-such-host.invalid"] {
-        let values = FieldValues::from([("server".to_owned(), typed.into())]);
-        let Err(ConnectError::Field { name, message }) = harness.authorize(&values).await else { panic!("{typed}") };
-        assert_eq!(name, "server");
-        assert!(message.contains("name"), "{message}");
-    }
 }
 
 #[tokio::test]
@@ -124,28 +75,6 @@ async fn a_server_that_promises_another_name_than_its_own_is_refused() {
     };
 
     assert!(message.contains("another server"), "{message}");
-}
-
-#[tokio::test]
-async fn each_server_has_its_own_redirect_uri() {
-    let (harness, other) = AdapterHarness::<Server<Stock>>::with_second_fake().await;
-    let (AuthorizeStep::Redirect { url: ours, .. }, _) = harness.authorize(&harness.fake.form_values()).await.unwrap()
-    else {
-        panic!()
-    };
-    let (AuthorizeStep::Redirect { url: other_url, .. }, _) = harness.authorize(&other.form_values()).await.unwrap()
-    else {
-        panic!()
-    };
-
-    let mut back =
-        [harness.fake.redirect_url(&ours, Decision::Allow).await, other.redirect_url(&other_url, Decision::Deny).await];
-
-    for it in &mut back {
-        it.set_query(None);
-        assert!(it.as_str().starts_with("http://127.0.0.1:3000/connect/callback/mastodon/"), "{it}");
-    }
-    assert_ne!(back[0], back[1]);
 }
 
 #[tokio::test]

@@ -6,6 +6,13 @@ use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::{AuthorizeStep, ConnectError, FieldValues};
 use url::Url;
 
+const WAYS: [AccountDiscovery; 4] = [
+    AccountDiscovery::WebFinger,
+    AccountDiscovery::HostMeta,
+    AccountDiscovery::WebFingerFile,
+    AccountDiscovery::HostMetaFile,
+];
+
 /// A server and the website of a domain.
 async fn with_website<K: FlavorType>() -> (AdapterHarness<Server<K>>, Website) {
     let website = Website::start().await;
@@ -32,12 +39,7 @@ async fn the_server_is_found_by_the_domain_of_a_handle_and_by_a_handle() {
         let (harness, website) = with_website::<K>().await;
         let here = harness.fake.base_url().to_owned();
         harness.fake.is_named(&website.address().to_string());
-        for way in [
-            AccountDiscovery::WebFinger,
-            AccountDiscovery::HostMeta,
-            AccountDiscovery::WebFingerFile,
-            AccountDiscovery::HostMetaFile,
-        ] {
+        for way in WAYS {
             website.leads_to(way, &here);
             for words in ["", "/", "/@keeper", "/@nobody"] {
                 let words = format!("http://{}{words}", website.address());
@@ -55,12 +57,7 @@ async fn the_server_is_found_by_the_domain_of_a_handle_and_by_a_handle() {
 async fn a_domain_leads_nowhere_that_may_not_be_called_and_not_round_and_round() {
     let (harness, website) = with_website::<Stock>().await;
     let domain = format!("http://{}", website.address());
-    for way in [
-        AccountDiscovery::WebFinger,
-        AccountDiscovery::HostMeta,
-        AccountDiscovery::WebFingerFile,
-        AccountDiscovery::HostMetaFile,
-    ] {
+    for way in WAYS {
         for elsewhere in ["http://10.0.0.1", "http://127.0.0.1:9", "https://localhost", "ftp://x.example", "", &domain]
         {
             website.leads_to(way, elsewhere);
@@ -100,6 +97,7 @@ async fn a_server_does_not_name_its_accounts_by_a_domain_that_knows_nothing_of_i
     let (harness, website) = with_website::<Stock>().await;
     let here = harness.fake.base_url().to_owned();
     let own = Some(format!("keeper@{}", here.trim_start_matches("http://")));
+    assert_eq!(profile(&harness).await.username, own);
     for claimed in [website.address().to_string(), "mastodon.invalid".to_owned(), "two words".to_owned()] {
         harness.fake.is_named(&claimed);
         assert_eq!(profile(&harness).await.username, own, "{claimed}");

@@ -2,16 +2,13 @@
 
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
-use domain::options::{OptionValue, Options};
+use domain::options::OptionValue;
 use domain::testing::an_attachment;
 use fakes::mastodon::{FlavorType, GoToSocial, Pixelfed, Snac, Stock};
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use platforms::conformance::fake_platform::{FakePlatform, InjectedFault};
+use platforms::conformance::options::{options, text};
 
-use super::{harness, picture};
-
-fn options<const N: usize>(given: [(&str, OptionValue); N]) -> Options {
-    given.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
-}
+use super::{harness, lose, picture};
 
 #[tokio::test]
 async fn options_arrive_and_what_is_not_said_is_the_accounts_own_setting() {
@@ -23,11 +20,11 @@ async fn options_arrive_and_what_is_not_said_is_the_accounts_own_setting() {
 
     let mut post = harness.post(&account, "with everything", picture());
     let warning = "Boats & \"oars\"";
-    post.options = options([
-        ("visibility", OptionValue::Text("unlisted".to_owned())),
-        ("content_warning", OptionValue::Text(warning.to_owned())),
+    post.options = options(&[
+        ("visibility", text("unlisted")),
+        ("content_warning", text(warning)),
         ("sensitive", OptionValue::Flag(true)),
-        ("language", OptionValue::Text("de".to_owned())),
+        ("language", text("de")),
     ]);
     harness.deliver(&mut post).await.unwrap();
 
@@ -41,12 +38,9 @@ async fn where_the_listing_may_lack_it_a_lost_post_is_not_sent_again() {
     for (visibility, is_told) in [(None, true), (Some("public"), true), (Some("private"), false)] {
         let mut post = harness.due(&account, &format!("to {visibility:?}"), Vec::new()).await;
         if let Some(visibility) = visibility {
-            post.options = options([("visibility", OptionValue::Text(visibility.to_owned()))]);
+            post.options = options(&[("visibility", text(visibility))]);
         }
-        harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-        let since = harness.clock.now();
-        let lost = harness.publish(&post).await;
-        assert!(matches!(lost, Err(AttemptError::Unknown { .. })), "{lost:?}");
+        let since = lose(&harness, &post, InjectedFault::LoseResponse).await;
 
         harness.clock.advance(TimeDelta::minutes(3));
         let response = harness.resolve(&post, since).await;
@@ -64,14 +58,15 @@ async fn unknown_software_is_sent_the_accounts_own_visibility() {
         let (harness, account) = harness::<Snac>().await;
         harness.fake.set_default_visibility(own);
         let mut plain = harness.post(&account, "as the account has it", Vec::new());
-        harness.deliver(&mut plain).await.unwrap();
+        let plain = harness.deliver(&mut plain).await.unwrap().published;
+        assert_eq!(harness.fake.latest().unwrap().0, own);
+        let mut reply = harness.reply(&account, (&plain, &plain), "and a reply", Vec::new());
+        harness.deliver(&mut reply).await.unwrap();
         assert_eq!(harness.fake.latest().unwrap().0, own);
 
         // The list shows only public posts.
         let lost = harness.due(&account, "and lost", Vec::new()).await;
-        harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-        let since = harness.clock.now();
-        harness.publish(&lost).await.unwrap_err();
+        let since = lose(&harness, &lost, InjectedFault::LoseResponse).await;
         harness.clock.advance(TimeDelta::minutes(3));
         let response = harness.resolve(&lost, since).await;
         assert_eq!(matches!(response, Resolution::Undeterminable { .. }), own != "public", "{own}: {response:?}");
@@ -83,9 +78,7 @@ async fn a_visibility_that_cannot_be_asked_for_is_left_to_the_server() {
     let (harness, account) = harness::<Snac>().await;
     harness.fake.hides_visibility();
     let lost = harness.due(&account, "as the server has it", Vec::new()).await;
-    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    let since = harness.clock.now();
-    harness.publish(&lost).await.unwrap_err();
+    let since = lose(&harness, &lost, InjectedFault::LoseResponse).await;
     assert_eq!(harness.fake.public_posts().len(), 1);
 
     // The post exists. If it did not, the adapter would not send it again, because the post's
@@ -94,9 +87,7 @@ async fn a_visibility_that_cannot_be_asked_for_is_left_to_the_server() {
     let response = harness.resolve(&lost, since).await;
     assert!(matches!(response, Resolution::Candidate(_) | Resolution::Found(_)), "{response:?}");
     let lost = harness.due(&account, "never there", Vec::new()).await;
-    harness.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
-    let since = harness.clock.now();
-    harness.publish(&lost).await.unwrap_err();
+    let since = lose(&harness, &lost, InjectedFault::CutBefore).await;
     harness.clock.advance(TimeDelta::minutes(3));
     let response = harness.resolve(&lost, since).await;
     assert!(matches!(response, Resolution::Undeterminable { .. }), "{response:?}");
@@ -106,7 +97,7 @@ async fn a_visibility_that_cannot_be_asked_for_is_left_to_the_server() {
 async fn a_warning_has_the_limit_of_its_server_and_is_kept() {
     async fn is_kept<K: FlavorType>(longest: usize, field: &str) {
         let (harness, account) = harness::<K>().await;
-        let warned = |length: usize| options([("content_warning", OptionValue::Text("é".repeat(length)))]);
+        let warned = |length: usize| options(&[("content_warning", text(&"é".repeat(length)))]);
         let errors = |length| account.rules.breaches(Some("Look"), &[an_attachment(1)], &warned(length));
         assert_eq!(errors(longest), []);
         let over = errors(longest + 1);

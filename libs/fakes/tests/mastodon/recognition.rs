@@ -1,37 +1,18 @@
 //! The look-up of a call whose response was lost: by list, text, or idempotency key.
 
 use chrono::TimeDelta;
-use domain::delivery::{AttemptError, Resolution};
-use fakes::mastodon::{FlavorType, GoToSocial, OldMastodon, Pixelfed, Pleroma, Snac, Stock};
+use domain::delivery::Resolution;
+use fakes::mastodon::{FlavorType, GoToSocial, Pleroma, Snac, Stock};
 use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 
-use super::{harness, picture};
-
-/// Longer than the time within which a cut-off publish call may take effect.
-const SETTLED: TimeDelta = TimeDelta::seconds(100);
-
-#[tokio::test]
-async fn equal_text_from_before_the_call_is_not_it() {
-    let (harness, account) = harness::<GoToSocial>().await;
-    let before = harness.due(&account, "Good morning", Vec::new()).await;
-    harness.publish(&before).await.unwrap();
-    let post = harness.due(&account, "Good morning", Vec::new()).await;
-    let since = harness.clock.now();
-    harness.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
-    assert!(harness.publish(&post).await.is_err());
-
-    harness.clock.advance(SETTLED);
-    assert_eq!(harness.resolve(&post, since).await, Resolution::NotFound);
-}
+use super::{SETTLED, harness, lose, picture};
 
 /// The look-up result at this time after a call with the text "Ours" that never arrived, when
 /// another client has published `other` since.
 async fn look_up_after<K: FlavorType>(time: TimeDelta, other: &str) -> (Resolution, usize) {
     let (harness, account) = harness::<K>().await;
     let post = harness.due(&account, "Ours", Vec::new()).await;
-    let since = harness.clock.now();
-    harness.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
-    assert!(harness.publish(&post).await.is_err());
+    let since = lose(&harness, &post, InjectedFault::CutBefore).await;
     let mut other_post = harness.post(&account, other, Vec::new());
     (other_post.is_by_other_program, other_post.publish_at) = (true, since);
     harness.deliver(&mut other_post).await.unwrap();
@@ -78,9 +59,7 @@ async fn publish_without_listing<K: FlavorType>(fault: InjectedFault, tries: usi
     let late = (harness.clock.now() - post.publish_at).num_seconds().max(0);
     harness.fake.inject_fault(Call::LookUp, fault, 0);
     harness.clock.skip_to(post.publish_at);
-    let since = harness.clock.now();
-    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    harness.publish(&post).await.unwrap_err();
+    let since = lose(&harness, &post, InjectedFault::LoseResponse).await;
     harness.clock.advance(SETTLED);
     (late, harness.resolve(&post, since).await)
 }
@@ -122,51 +101,11 @@ async fn look_up_without_upload_progress_is_pending() {
 }
 
 #[tokio::test]
-async fn lost_response_is_found_in_the_listing_of_every_flavor() {
-    async fn is_found<K: FlavorType>() {
-        let (harness, account) = harness::<K>().await;
-        let text = "Café & <crème>\n\n@keeper@far.example https://example.com/a-long-path-that-is-cut?x=1&y=2 #Meer 👨‍👩‍👧‍👦";
-        for (fault, arrives) in [(InjectedFault::LoseResponse, true), (InjectedFault::CutBefore, false)] {
-            let before = harness.fake.public_posts().len();
-            let post = harness.due(&account, text, picture()).await;
-            let since = harness.clock.now();
-            harness.fake.inject_fault(Call::Publish, fault, 1);
-            let Err(AttemptError::Unknown { may_still_run: true, .. }) = harness.publish(&post).await else { panic!() };
-
-            harness.clock.advance(TimeDelta::seconds(2));
-            let early = harness.resolve(&post, since).await;
-            harness.clock.skip_to(since + SETTLED);
-            let late = harness.resolve(&post, since).await;
-
-            assert_eq!(harness.fake.public_posts().len() - before, usize::from(arrives));
-            for answer in [early, late] {
-                match answer {
-                    Resolution::Found(it) | Resolution::Candidate(it) if arrives => {
-                        assert_eq!(it.platform_post_id, harness.fake.public_posts()[before].id);
-                    }
-                    Resolution::NotFound if !arrives => {}
-                    other => panic!("{other:?} after {fault:?}"),
-                }
-            }
-        }
-    }
-
-    is_found::<Stock>().await;
-    is_found::<OldMastodon>().await;
-    is_found::<GoToSocial>().await;
-    is_found::<Pleroma>().await;
-    is_found::<Pixelfed>().await;
-    is_found::<Snac>().await;
-}
-
-#[tokio::test]
 async fn key_resolves_the_post_when_listing_fails() {
     async fn asked<K: FlavorType>(fault: InjectedFault, after: TimeDelta) -> (Resolution, usize, usize) {
         let (harness, account) = harness::<K>().await;
         let post = harness.due(&account, "Hello", Vec::new()).await;
-        let since = harness.clock.now();
-        harness.fake.inject_fault(Call::Publish, fault, 1);
-        assert!(harness.publish(&post).await.is_err());
+        let since = lose(&harness, &post, fault).await;
         harness.clock.advance(after);
         harness.fake.inject_fault(Call::LookUp, InjectedFault::ServerError, 1);
         let answer = harness.resolve(&post, since).await;
@@ -200,9 +139,7 @@ async fn key_resolves_the_post_when_listing_fails() {
 async fn refused_repeat_proves_that_nothing_was_published() {
     let (harness, account) = harness::<Stock>().await;
     let post = harness.due(&account, "Hello", Vec::new()).await;
-    let since = harness.clock.now();
-    harness.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
-    assert!(harness.publish(&post).await.is_err());
+    let since = lose(&harness, &post, InjectedFault::CutBefore).await;
     harness.clock.advance(SETTLED);
     harness.fake.inject_fault(Call::LookUp, InjectedFault::ServerError, 1);
     harness.fake.inject_fault(Call::Publish, InjectedFault::Refused, 1);
@@ -210,34 +147,22 @@ async fn refused_repeat_proves_that_nothing_was_published() {
     assert_eq!(harness.resolve(&post, since).await, Resolution::NotPublished);
 }
 
-/// The look-up result for a post whose response was lost, behind this number of other posts by the
-/// service, and the number of calls.
-async fn look_up_behind(others: usize) -> (Resolution, usize) {
+#[tokio::test]
+async fn listing_is_read_until_the_call_time() {
     let (harness, account) = harness::<GoToSocial>().await;
     let post = harness.due(&account, "Ours", Vec::new()).await;
-    let since = harness.clock.now();
-    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    assert!(harness.publish(&post).await.is_err());
-    for number in 0..others {
+    let since = lose(&harness, &post, InjectedFault::LoseResponse).await;
+    for number in 0..90 {
         let mut other = harness.post(&account, &format!("Other {number}"), Vec::new());
         other.progress.clone_from(&post.progress);
         harness.publish(&other).await.unwrap();
     }
     let before = harness.fake.call_count(Call::LookUp);
-    (harness.resolve(&post, since).await, harness.fake.call_count(Call::LookUp) - before)
-}
 
-#[tokio::test]
-async fn listing_is_read_until_the_call_time() {
+    let found = harness.resolve(&post, since).await;
+
+    assert!(matches!(found, Resolution::Candidate(_)), "{found:?}");
     // Three pages, the empty one after them, and the source of the only post that no other client
     // made.
-    let (found, looks) = look_up_behind(90).await;
-    assert!(matches!(found, Resolution::Candidate(_)), "{found:?}");
-    assert_eq!(looks, 5);
-}
-
-#[tokio::test]
-async fn too_long_listing_is_pending() {
-    let (found, _) = look_up_behind(250).await;
-    assert!(matches!(found, Resolution::Pending { .. }), "{found:?}");
+    assert_eq!(harness.fake.call_count(Call::LookUp) - before, 5);
 }

@@ -1,26 +1,15 @@
-//! Threads where servers differ: what a missing parent means, and what replies have of the options.
+//! Threads where servers differ: what a missing parent means.
 
-use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Published, Resolution};
-use domain::options::{OptionValue, Options};
-use fakes::mastodon::{FlavorType, GoToSocial, OldMastodon, Pixelfed, Pleroma, Server, Snac, Stock};
+use fakes::mastodon::{FlavorType, GoToSocial, OldMastodon, Pleroma, Server, Snac, Stock};
 use platforms::Account;
 use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 
-use super::{harness, picture};
-
-const SETTLED: TimeDelta = TimeDelta::seconds(100);
+use super::{SETTLED, harness, lose, picture};
 
 async fn root<K: FlavorType>(harness: &AdapterHarness<Server<K>>, account: &Account) -> Published {
     harness.deliver(&mut harness.post(account, "one", Vec::new())).await.unwrap().published
-}
-
-#[tokio::test]
-async fn pixelfed_has_no_threads() {
-    let (_, account) = harness::<Pixelfed>().await;
-
-    assert_eq!(account.rules.max_thread, 0);
 }
 
 /// The files are still on the server, so they are not uploaded again.
@@ -55,9 +44,7 @@ async fn lost_reply_to_a_deleted_post_stays_undecided_where_the_server_accepts_i
         let mut reply = harness.reply(&account, (&root, &root), "two", Vec::new());
         harness.prepare_all(&mut reply, &mut Vec::new()).await.unwrap();
         harness.fake.delete(&root.platform_post_id);
-        harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-        let since = harness.clock.now();
-        harness.publish(&reply).await.unwrap_err();
+        let since = lose(&harness, &reply, InjectedFault::LoseResponse).await;
         harness.clock.advance(SETTLED);
 
         let undecided = harness.resolve(&reply, since).await;
@@ -77,9 +64,7 @@ async fn refused_repeat_of_a_reply_to_a_deleted_post_proves_nothing() {
     let root = root(&harness, &account).await;
     let mut reply = harness.reply(&account, (&root, &root), "two", Vec::new());
     harness.prepare_all(&mut reply, &mut Vec::new()).await.unwrap();
-    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    let since = harness.clock.now();
-    harness.publish(&reply).await.unwrap_err();
+    let since = lose(&harness, &reply, InjectedFault::LoseResponse).await;
     harness.fake.delete(&root.platform_post_id);
     harness.clock.advance(SETTLED);
     harness.fake.inject_fault(Call::LookUp, InjectedFault::ServerError, 1);
@@ -97,9 +82,7 @@ async fn key_finds_a_reply_when_the_listing_fails() {
         let root = root(&harness, &account).await;
         let mut reply = harness.reply(&account, (&root, &root), "two", Vec::new());
         harness.prepare_all(&mut reply, &mut Vec::new()).await.unwrap();
-        harness.fake.inject_fault(Call::Publish, fault, 1);
-        let since = harness.clock.now();
-        harness.publish(&reply).await.unwrap_err();
+        let since = lose(&harness, &reply, fault).await;
         harness.clock.advance(SETTLED);
         harness.fake.inject_fault(Call::LookUp, InjectedFault::ServerError, 1);
 
@@ -121,44 +104,10 @@ async fn look_up_of_a_reply_reads_until_its_parent() {
     let before = harness.fake.call_count(Call::LookUp);
     harness.prepare_all(&mut reply, &mut Vec::new()).await.unwrap();
     assert_eq!(harness.fake.call_count(Call::LookUp), before);
-    harness.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
-    let since = harness.clock.now();
-    harness.publish(&reply).await.unwrap_err();
+    let since = lose(&harness, &reply, InjectedFault::CutBefore).await;
     harness.clock.advance(SETTLED);
 
     assert_eq!(harness.resolve(&reply, since).await, Resolution::NotFound);
 
     assert_eq!(harness.fake.call_count(Call::LookUp), before + 1);
-}
-
-#[tokio::test]
-async fn replies_have_the_options_of_the_post() {
-    let (harness, account) = harness::<Stock>().await;
-    let text = |it: &str| OptionValue::Text(it.to_owned());
-    let options: Options =
-        [("visibility", text("unlisted")), ("content_warning", text("boats")), ("language", text("de"))]
-            .map(|(name, value)| (name.to_owned(), value))
-            .into_iter()
-            .collect();
-    let root = root(&harness, &account).await;
-    let mut reply = harness.reply(&account, (&root, &root), "two", Vec::new());
-    reply.options = options.of_replies();
-
-    harness.deliver(&mut reply).await.unwrap();
-
-    let latest = harness.fake.latest().unwrap();
-    assert_eq!(latest, ("unlisted".to_owned(), "boats".to_owned(), true, Some("de".to_owned())));
-}
-
-/// snac does not apply the account's own visibility.
-#[tokio::test]
-async fn reply_on_snac_has_the_visibility_of_the_account() {
-    let (harness, account) = harness::<Snac>().await;
-    harness.fake.set_default_visibility("unlisted");
-    let root = root(&harness, &account).await;
-    let mut reply = harness.reply(&account, (&root, &root), "two", Vec::new());
-
-    harness.deliver(&mut reply).await.unwrap();
-
-    assert_eq!(harness.fake.latest().unwrap().0, "unlisted");
 }

@@ -6,7 +6,6 @@ mod files;
 mod messages;
 mod oauth;
 
-use domain::options::{OptionValue, Options};
 use fakes::matrix::Matrix;
 use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::{Account, AuthorizeStep, ConnectError, FieldValues};
@@ -15,12 +14,6 @@ async fn harness() -> (AdapterHarness<Matrix>, Account) {
     let harness = AdapterHarness::new().await;
     let account = harness.connect().await;
     (harness, account)
-}
-
-/// Options for this room, with `further` options.
-fn to(room: &str, further: &[(&str, OptionValue)]) -> Options {
-    let room = ("room".to_owned(), OptionValue::Text(room.to_owned()));
-    further.iter().map(|(name, it)| ((*name).to_owned(), it.clone())).chain([room]).collect()
 }
 
 fn typed(user: &str, password: &str, homeserver: &str) -> FieldValues {

@@ -4,34 +4,15 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{AttemptError, Resolution};
 use domain::media::{AltText, MimeType};
 use fakes::slack::{PRIVATE, Slack};
+use platforms::Account;
 use platforms::conformance::adapter_harness::{AdapterHarness, Post};
 use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::conformance::samples::{Sample, sample};
-use platforms::{Account, Step};
 
 use super::{harness, to};
 
 fn two() -> Vec<Sample> {
     vec![sample(MimeType::Png, 1), sample(MimeType::Jpeg, 2)]
-}
-
-#[tokio::test]
-async fn files_go_up_one_by_one_and_are_seen_by_nobody_before() {
-    let (harness, account) = harness().await;
-    let mut post = harness.post(&account, "two of them", two());
-
-    let first = harness.prepare(&post).await.unwrap();
-    let Step::Again { progress, .. } = first else { panic!("{first:?}") };
-    post.progress = Some(progress);
-    let second = harness.prepare(&post).await.unwrap();
-    let Step::Ready { progress } = second else { panic!("{second:?}") };
-    post.progress = progress;
-
-    assert!(harness.fake.public_posts().is_empty());
-    harness.publish(&post).await.unwrap_err();
-    harness.clock.advance(TimeDelta::seconds(10));
-    assert_eq!(harness.fake.public_posts()[0].media.len(), 2);
-    assert_eq!(harness.fake.call_count(Call::Upload), 2);
 }
 
 #[tokio::test]
@@ -138,22 +119,6 @@ async fn files_that_cannot_be_deleted_are_not_shared_again() {
     assert_eq!(harness.resolve(&post, since).await, Resolution::NotFound);
 }
 
-#[tokio::test]
-async fn uploads_that_slack_forgot_are_made_anew() {
-    let (harness, account) = harness().await;
-    let mut post = harness.due(&account, "again", two()).await;
-    harness.fake.forgets_uploads();
-
-    let passage = harness.deliver(&mut post).await.unwrap();
-
-    assert!(
-        matches!(passage.errors[..], [AttemptError::PreparationExpired { .. }, AttemptError::Unknown { .. }]),
-        "{:?}",
-        passage.errors
-    );
-    assert_eq!(harness.fake.public_posts().len(), 1);
-}
-
 /// There is no evidence that the first share failed because of its alternative texts: Slack never
 /// received it.
 #[tokio::test]
@@ -176,22 +141,6 @@ async fn uploads_that_slack_forgot_after_a_lost_call_keep_their_alternative_text
 }
 
 #[tokio::test]
-async fn only_pictures_are_described_or_nothing_would_be_shown() {
-    let (harness, account) = harness().await;
-    let mut video = sample(MimeType::Mp4, 1);
-    video.attachment.alt_text = Some(AltText::parse("waves").unwrap());
-    let mut post = harness.due(&account, "a film", vec![video]).await;
-    post.options = to(fakes::slack::CHANNEL);
-    let since = harness.clock.now();
-
-    harness.publish(&post).await.unwrap_err();
-    harness.clock.advance(TimeDelta::seconds(10));
-
-    let shown = harness.resolve(&post, since).await;
-    assert!(matches!(shown, Resolution::Found(_)), "{shown:?}");
-}
-
-#[tokio::test]
 async fn workspace_limit_is_an_error_of_the_file() {
     let (harness, account) = harness().await;
     for (code, words) in [
@@ -205,12 +154,6 @@ async fn workspace_limit_is_an_error_of_the_file() {
         let refused = harness.prepare(&post).await.unwrap_err();
 
         assert!(matches!(&refused, AttemptError::Refused { reason } if reason.starts_with(words)), "{refused:?}");
-    }
-    for code in ["internal_error", "ratelimited", "team_added_to_org"] {
-        let post = harness.post(&account, "look", two());
-        harness.fake.refuses("files.getUploadURLExternal", code);
-        let error = harness.prepare(&post).await.unwrap_err();
-        assert!(matches!(error, AttemptError::RetryLater { .. }), "{code}: {error:?}");
     }
 }
 

@@ -6,10 +6,11 @@ mod files;
 mod messages;
 mod threads;
 
-use domain::options::{OptionValue, Options};
+use domain::options::Options;
 use fakes::slack::Slack;
 use platforms::Account;
 use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::options::{options, text};
 
 async fn harness() -> (AdapterHarness<Slack>, Account) {
     let harness = AdapterHarness::new().await;
@@ -18,5 +19,5 @@ async fn harness() -> (AdapterHarness<Slack>, Account) {
 }
 
 fn to(channel: &str) -> Options {
-    [("channel".to_owned(), OptionValue::Text(channel.to_owned()))].into_iter().collect()
+    options(&[("channel", text(channel))])
 }

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use domain::delivery::AttemptError;
 use domain::testing::noon;
 use domain::token::{Pkce, random_token};
 use egress::AddressPolicy;
-use fakes::meta::error::GraphError;
 use fakes::threads::{ID, USERNAME};
 use platforms::conformance::fake_platform::{Call, FakePlatform};
 use platforms::{
@@ -38,25 +36,6 @@ async fn a_profile_is_connected_with_a_token_of_60_days() {
 }
 
 #[tokio::test]
-async fn transient_errors_of_meta_end_no_grant() {
-    let (harness, account) = harness().await;
-    for (error, is_gone) in [
-        (GraphError::unavailable(), false),
-        (GraphError::limited(5), false),
-        (GraphError::unknown(), false),
-        (GraphError::permission("threads_basic"), true),
-        (GraphError::removed_app(), true),
-        (GraphError::token("Error validating access token", Some(460)), true),
-    ] {
-        harness.fake.refuses("me", error.clone());
-        let about =
-            harness.connector().account_details(&account.profile, &account.credentials, harness.clock.now()).await;
-        let setback = about.unwrap_err();
-        assert_eq!(matches!(setback, AttemptError::Unauthorized { .. }), is_gone, "{error:?}: {setback:?}");
-    }
-}
-
-#[tokio::test]
 async fn what_is_asked_for_is_in_the_address_and_the_token_is_in_none_of_our_calls() {
     let (harness, account) = harness().await;
     let mut post = harness.post(&account, "hello", Vec::new());
@@ -70,19 +49,15 @@ async fn what_is_asked_for_is_in_the_address_and_the_token_is_in_none_of_our_cal
     assert_eq!(harness.fake.call_count(Call::Exchange), 1);
 }
 
-fn threads(settings: serde_json::Value) -> Registry<dyn Connect> {
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let settings = PlatformSettings::from([("threads".to_owned(), settings)]);
-    let app = |_: &str| -> Arc<dyn AppSource> { Arc::new(AppCredentials::new("id", "secret")) };
-    let setup = Setup::new(settings, app, Arc::new(MemoryVault::default()), AddressPolicy::PublicOnly);
-    Registry::new(&setup).unwrap()
-}
-
 /// Otherwise users would approve and then be redirected to an unreachable URL, and Threads could
 /// fetch no file.
 #[tokio::test]
 async fn on_a_machine_that_nobody_reaches_the_real_threads_is_not_connected() {
-    let registry = threads(json!({}));
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let settings = PlatformSettings::from([("threads".to_owned(), json!({}))]);
+    let app = |_: &str| -> Arc<dyn AppSource> { Arc::new(AppCredentials::new("id", "secret")) };
+    let setup = Setup::new(settings, app, Arc::new(MemoryVault::default()), AddressPolicy::PublicOnly);
+    let registry = Registry::<dyn Connect>::new(&setup).unwrap();
     let depart = async |origin: &str| {
         let here = CallbackUrls::new(origin, "threads");
         let request = AuthorizationRequest { state: random_token(), urls: here, challenge: Pkce::random().challenge };

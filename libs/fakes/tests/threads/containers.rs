@@ -3,8 +3,6 @@
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use domain::media::{AltText, MimeType};
-use fakes::meta::error::GraphError;
-use platforms::Step;
 use platforms::conformance::fake_platform::{Call, FakePlatform};
 use platforms::conformance::samples::sample;
 use serde_json::json;
@@ -16,13 +14,7 @@ async fn options_become_fields_of_threads() {
     let (harness, account) = harness().await;
     for (given, expected) in [
         (options(&[]), json!({})),
-        (options(&[("reply_settings", text("everyone"))]), json!({ "reply_control": "everyone" })),
-        (
-            options(&[("reply_settings", text("accounts_you_follow"))]),
-            json!({ "reply_control": "accounts_you_follow" }),
-        ),
         (options(&[("reply_settings", text("followers_only"))]), json!({ "reply_control": "followers_only" })),
-        (options(&[("reply_settings", text("mentioned_only"))]), json!({ "reply_control": "mentioned_only" })),
         (options(&[("topic_tag", text("#Lighthouses"))]), json!({ "topic_tag": "Lighthouses" })),
         (
             options(&[("link_attachment", text("https://a.example/b"))]),
@@ -75,23 +67,6 @@ async fn a_film_that_threads_does_not_take_is_refused_with_its_place() {
         assert_eq!(error, Some(AttemptError::Refused { reason: said }));
         assert_eq!(harness.fake.containers(), before + 1, "no other one is tried");
     }
-}
-
-#[tokio::test]
-async fn what_may_pass_is_tried_with_another_container() {
-    let (harness, account) = harness().await;
-    harness.fake.fail_containers(Some("FAILED_DOWNLOADING_VIDEO"));
-    let mut post = harness.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
-    let lead = harness.lead(&[sample(MimeType::Mp4, 1).attachment]).unwrap();
-    harness.clock.skip_to(post.publish_at - lead);
-    let Step::Again { progress, .. } = harness.prepare(&post).await.unwrap() else { panic!("one step is not all") };
-    post.progress = Some(progress);
-    let Step::Again { progress, at } = harness.prepare(&post).await.unwrap() else { panic!("it is worked on") };
-    post.progress = Some(progress);
-    harness.clock.skip_to(at);
-    // The next container succeeds.
-    harness.fake.fail_containers(None);
-    harness.deliver(&mut post).await.unwrap();
 }
 
 #[tokio::test]
@@ -162,17 +137,4 @@ async fn a_profile_that_has_published_all_of_a_day_waits_until_the_first_of_them
     let mut post = harness.post(&account, "tomorrow", Vec::new());
     post.publish_at = *at + TimeDelta::minutes(1);
     assert_eq!(harness.stepped(&mut post).await.0, None);
-}
-
-#[tokio::test]
-async fn words_of_a_refusal_are_those_that_meta_has_for_people() {
-    let (harness, account) = harness().await;
-    let error = GraphError::param("Param text is wrong").for_people("Not this", "Leave out the third word.");
-    harness.fake.refuses("threads", error);
-    let mut post = harness.post(&account, "a b c", Vec::new());
-
-    let (setback, _) = harness.stepped(&mut post).await;
-
-    let Some(AttemptError::Refused { reason }) = &setback else { panic!("{setback:?}") };
-    assert!(reason.starts_with("Leave out the third word. (Meta trace id A"), "{reason}");
 }

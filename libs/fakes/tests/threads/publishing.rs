@@ -9,16 +9,13 @@ use platforms::conformance::samples::sample;
 
 use super::harness;
 
-fn not_there() -> GraphError {
-    GraphError::new(24, "The requested resource does not exist").subcode(4_279_009)
-}
-
 /// A container that is not ready and one that is gone get equal responses.
 #[tokio::test]
 async fn a_container_that_is_not_found_and_is_there_is_published_a_little_later() {
     let (harness, account) = harness().await;
     let mut post = harness.due(&account, "hello", Vec::new()).await;
-    harness.fake.refuses("threads_publish", not_there());
+    let not_there = GraphError::new(24, "The requested resource does not exist").subcode(4_279_009);
+    harness.fake.refuses("threads_publish", not_there);
 
     let error = harness.publish(&post).await.unwrap_err();
     assert!(matches!(error, AttemptError::RetryLater { .. }), "{error:?}");
@@ -87,37 +84,4 @@ async fn a_quota_that_is_used_up_meanwhile_gives_a_time() {
     harness.clock.skip_to(*at);
     harness.deliver(&mut post).await.unwrap();
     assert_eq!(harness.fake.public_posts().len(), 2);
-}
-
-/// Whether an error is the expected one.
-type IsExpectedError = fn(&AttemptError) -> bool;
-
-#[tokio::test]
-async fn each_error_of_threads_has_its_outcome() {
-    let (harness, account) = harness().await;
-    let restricted = || GraphError::new(1, "Your account is restricted.").subcode(4_279_013);
-    let spam = || GraphError::new(4, "Application request limit reached").subcode(2_207_051);
-    let names: [(GraphError, IsExpectedError); 6] = [
-        (restricted(), |it| matches!(it, AttemptError::Unauthorized { .. })),
-        (GraphError::permission("threads_content_publish"), |it| matches!(it, AttemptError::Unauthorized { .. })),
-        // Posts have become public in spite of this error.
-        (spam(), |it| matches!(it, AttemptError::Unknown { may_still_run: true, .. })),
-        (GraphError::unavailable(), |it| matches!(it, AttemptError::Unknown { may_still_run: true, .. })),
-        (GraphError::limited(7), |it| matches!(it, AttemptError::RetryLater { retry_at: Some(_), .. })),
-        (GraphError::param("No."), |it| matches!(it, AttemptError::Refused { .. })),
-    ];
-    for (number, (error, follows)) in names.into_iter().enumerate() {
-        let post = harness.due(&account, &format!("number {number}"), Vec::new()).await;
-        harness.fake.refuses("threads_publish", error.clone());
-
-        let setback = harness.publish(&post).await.unwrap_err();
-
-        assert!(follows(&setback), "{error:?}: {setback:?}");
-    }
-    // Before the publish call, this error delays the post.
-    harness.fake.refuses("threads", spam());
-    let mut post = harness.post(&account, "later", Vec::new());
-    let mut errors = Vec::new();
-    harness.prepare_all(&mut post, &mut errors).await.unwrap();
-    assert!(matches!(errors.as_slice(), [AttemptError::RetryLater { retry_at: Some(_), .. }]), "{errors:?}");
 }

@@ -6,9 +6,10 @@ use domain::options::OptionValue;
 use http::Method;
 use platforms::Step;
 use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use platforms::conformance::options::options;
 use platforms::conformance::samples::{Sample, sample};
 
-use super::{harness, options};
+use super::harness;
 
 fn described(mime_type: MimeType, number: u8, words: &str) -> Sample {
     let mut file = sample(mime_type, number);
@@ -44,7 +45,7 @@ async fn a_featured_picture_is_not_in_the_post_and_keeps_its_words() {
         sample(MimeType::Jpeg, 3),
     ];
     let mut post = harness.post(&account, "featured", files);
-    post.options = options([("featured", OptionValue::Flag(true))]);
+    post.options = options(&[("featured", OptionValue::Flag(true))]);
 
     harness.deliver(&mut post).await.unwrap();
 

@@ -3,12 +3,10 @@
 
 mod connecting;
 mod files;
-mod noise;
 mod passwords;
 mod posts;
 mod troubles;
 
-use domain::options::{OptionValue, Options};
 use fakes::wordpress::Wordpress;
 use http::Method;
 use platforms::Account;
@@ -19,14 +17,6 @@ async fn harness() -> (AdapterHarness<Wordpress>, Account) {
     let harness = AdapterHarness::new().await;
     let account = harness.connect().await;
     (harness, account)
-}
-
-fn options<const N: usize>(given: [(&str, OptionValue); N]) -> Options {
-    given.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
-}
-
-fn list(values: &[&str]) -> OptionValue {
-    OptionValue::List(values.iter().map(|it| (*it).to_owned()).collect())
 }
 
 /// The site refuses the next `count` calls of this method whose path contains `path`.

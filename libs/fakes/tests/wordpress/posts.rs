@@ -1,22 +1,22 @@
 //! Title, text and status of posts.
 
 use domain::delivery::AttemptError;
-use domain::options::OptionValue;
 use http::Method;
 use platforms::conformance::fake_platform::FakePlatform;
+use platforms::conformance::options::{list, options, text};
 use serde_json::json;
 
-use super::{harness, list, options};
+use super::harness;
 
 #[tokio::test]
 async fn a_post_says_what_its_options_say() {
     let (harness, account) = harness().await;
     harness.fake.add_category("News & \"views\"");
     let mut post = harness.post(&account, "one line\nand another", Vec::new());
-    post.options = options([
-        ("title", "Its own <title>".into()),
-        ("excerpt", "In short".into()),
-        ("slug", "of-its-own".into()),
+    post.options = options(&[
+        ("title", text("Its own <title>")),
+        ("excerpt", text("In short")),
+        ("slug", text("of-its-own")),
         ("categories", list(&["news & \"VIEWS\""])),
         ("tags", list(&["boats", "Q&A", "boats "])),
     ]);
@@ -39,7 +39,7 @@ async fn a_category_is_made_by_those_who_may() {
             harness.fake.faults().respond_with(Method::POST, "/wp/v2/categories", 201, category, 1);
         }
         let mut post = harness.post(&account, "a new category", Vec::new());
-        post.options = options([("categories", list(&["Storms"]))]);
+        post.options = options(&[("categories", list(&["Storms"]))]);
 
         match harness.deliver(&mut post).await {
             Ok(_) => assert!(is_made),
@@ -60,7 +60,7 @@ async fn private_post_is_not_public() {
     let (harness, account) = harness().await;
     for status in ["private", "pending", "draft"] {
         let mut post = harness.post(&account, &format!("to be {status}"), Vec::new());
-        post.options = options([("status", OptionValue::from(status))]);
+        post.options = options(&[("status", text(status))]);
 
         let published = harness.deliver(&mut post).await.unwrap().published;
         let since = harness.clock.now();

@@ -1,9 +1,12 @@
-//! Lost responses, and concurrent changes by other users of the site.
+//! Lost responses, concurrent changes by other users of the site, and output of PHP and plugins.
 
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
+use fakes::wordpress::Wordpress;
+use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use platforms::conformance::options::{list, options};
 use platforms::conformance::samples::sample;
 
 use super::harness;
@@ -75,4 +78,23 @@ async fn a_post_that_was_deleted_after_a_lost_call_is_not_made_again() {
     let response = harness.resolve(&post, since).await;
 
     assert!(matches!(&response, Resolution::Refused { reason } if reason.contains("deleted")), "{response:?}");
+}
+
+/// Byte-order marks, PHP notices and comments of cache plugins surround every response. The site
+/// is found although no page names its API.
+#[tokio::test]
+async fn output_of_php_and_plugins_around_json_is_ignored() {
+    let harness = AdapterHarness::<Wordpress<true>>::new().await;
+    harness.fake.make_noisy();
+
+    let account = harness.connect().await;
+    let mut post = harness.post(&account, "through the noise", vec![sample(MimeType::Png, 1)]);
+    post.options = options(&[("tags", list(&["boats", "boats"]))]);
+    harness.deliver(&mut post).await.unwrap();
+    assert_eq!(harness.fake.public_posts().len(), 1);
+
+    harness.fake.revoke();
+    let mut post = harness.post(&account, "after the password was deleted", Vec::new());
+    let lost = harness.deliver(&mut post).await.unwrap_err();
+    assert!(matches!(lost, AttemptError::Unauthorized { .. }), "{lost:?}");
 }

@@ -1,43 +1,19 @@
 //! Threads: the rules of X for replies, and the look-up of one.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Published, Resolution};
 use domain::media::MimeType;
 use domain::options::OptionValue;
 use platforms::Account;
-use platforms::conformance::adapter_harness::{AdapterHarness, Post};
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::fake_platform::{FakePlatform, InjectedFault};
+use platforms::conformance::options::{options, text};
 use platforms::conformance::samples::sample;
 
-use super::{X, harness};
+use super::{X, harness, lose};
 
 async fn root(harness: &AdapterHarness<X>, account: &Account, text: &str) -> Published {
     harness.deliver(&mut harness.post(account, text, Vec::new())).await.unwrap().published
-}
-
-/// Publishes with an unknown outcome. Returns the start of the call.
-async fn lose(harness: &AdapterHarness<X>, post: &mut Post<'_>, fault: InjectedFault) -> DateTime<Utc> {
-    harness.prepare_all(post, &mut Vec::new()).await.unwrap();
-    harness.fake.inject_fault(Call::Publish, fault, 1);
-    let began = harness.clock.now();
-    harness.publish(post).await.unwrap_err();
-    began
-}
-
-#[tokio::test]
-async fn reply_that_x_does_not_permit_is_refused_with_the_rule() {
-    let (harness, account) = harness().await;
-    let root = root(&harness, &account, "one").await;
-    harness.fake.restricts_replies();
-    let mut reply = harness.reply(&account, (&root, &root), "two", Vec::new());
-
-    let refused = harness.deliver(&mut reply).await.unwrap_err();
-
-    assert!(
-        matches!(&refused, AttemptError::Refused { reason } if reason.contains("enterprise contract")),
-        "{refused:?}"
-    );
-    assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]
@@ -78,7 +54,8 @@ async fn lost_reply_is_found_by_both_spellings_of_its_fields() {
         for files in [Vec::new(), vec![sample(MimeType::Png, 1)]] {
             let text = if files.is_empty() { "two" } else { "" };
             let mut reply = harness.reply(&account, (&root, &root), text, files);
-            let began = lose(&harness, &mut reply, InjectedFault::LoseResponse).await;
+            harness.prepare_all(&mut reply, &mut Vec::new()).await.unwrap();
+            let began = lose(&harness, &reply, InjectedFault::LoseResponse).await;
             harness.fake.publish_manual_posts(3);
 
             let found = harness.resolve(&reply, began).await;
@@ -96,8 +73,8 @@ async fn lost_reply_is_found_by_both_spellings_of_its_fields() {
 async fn equal_text_elsewhere_is_not_the_reply() {
     let (harness, account) = harness().await;
     let root = root(&harness, &account, "one").await;
-    let mut reply = harness.reply(&account, (&root, &root), "two", Vec::new());
-    let began = lose(&harness, &mut reply, InjectedFault::CutBefore).await;
+    let reply = harness.reply(&account, (&root, &root), "two", Vec::new());
+    let began = lose(&harness, &reply, InjectedFault::CutBefore).await;
     harness.fake.publish_manual_post("two");
 
     assert_eq!(harness.resolve(&reply, began).await, Resolution::NotFound);
@@ -108,9 +85,7 @@ async fn reply_has_no_community_of_its_own() {
     let (harness, account) = harness().await;
     let root = root(&harness, &account, "one").await;
     let mut reply = harness.reply(&account, (&root, &root), "two", Vec::new());
-    let options =
-        [("community", OptionValue::Text("1506778371092570117".to_owned())), ("made_with_ai", OptionValue::Flag(true))];
-    reply.options = options.map(|(name, value)| (name.to_owned(), value)).into_iter().collect();
+    reply.options = options(&[("community", text("1506778371092570117")), ("made_with_ai", OptionValue::Flag(true))]);
 
     harness.deliver(&mut reply).await.unwrap();
 

@@ -133,6 +133,7 @@ mod tests {
             (403, detail("This account is temporarily locked."), K::Unauthorized),
             (403, problem("user-suspended"), K::Unauthorized),
             (403, detail("You have been blocked by the author."), K::Forbidden),
+            (403, detail("This community is locked."), K::Forbidden),
             (403, detail("This user is not allowed to post a video longer than 2 minutes"), K::Forbidden),
             (
                 403,
