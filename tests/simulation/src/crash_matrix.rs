@@ -49,11 +49,11 @@ pub enum Crashes {
     EveryPair,
 }
 
-/// Kills at every point, on this many threads. With `until_broken`, stops at the first run that
-/// breaks an invariant.
-pub fn crash_matrix(threads: usize, crashes: Crashes, until_broken: bool) -> CrashMatrix {
+/// Kills in the flows whose names contain `name`, on this many threads. With `until_broken`, stops at
+/// the first run that breaks an invariant.
+pub fn crash_matrix(threads: usize, crashes: Crashes, name: &str, until_broken: bool) -> CrashMatrix {
     let mut matrix = CrashMatrix::default();
-    for flow in flows::all() {
+    for flow in flows::all().into_iter().filter(|it| it.name.contains(name)) {
         let before = matrix.points;
         matrix.kill_once(&flow, threads, crashes, until_broken);
         if flow.pairs && crashes != Crashes::After {

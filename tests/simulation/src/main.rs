@@ -47,12 +47,15 @@ struct Options {
     /// Run only mutations whose names contain one of these
     #[arg(long, requires = "mutations")]
     only: Vec<String>,
-    /// Run only crashes and seeds, until an invariant is broken
+    /// Run only seeds, until an invariant is broken
     #[arg(long)]
     until_broken: bool,
     /// Put all accounts of the seeds on this platform, and run only seeds
     #[arg(long, value_parser = PossibleValuesParser::new(platforms()))]
     on: Option<String>,
+    /// Run only crashes, in the flows whose names contain this
+    #[arg(long, conflicts_with = "on")]
+    flow: Option<String>,
 }
 
 fn main() -> ExitCode {
@@ -60,10 +63,14 @@ fn main() -> ExitCode {
     let on = options.on.as_deref().and_then(|name| platforms().find(|it| *it == name));
     let has_passed = match options.seed {
         Some(seed) => replay(seed, &random_scenario(on)),
-        None if options.on.is_some() => {
-            Seeds::run(1..=options.seeds, options.until_broken, &random_scenario(on)).published_events()
+        None if let Some(flow) = &options.flow => {
+            let matrix = crash_matrix(threads(), options.crashes, flow, options.until_broken);
+            println!("{} crashes", matrix.points);
+            print_broken(&matrix.broken) && matrix.points != 0
         }
-        None if options.until_broken => until_broken(options.seeds, options.crashes),
+        None if options.on.is_some() || options.until_broken => {
+            print_broken(&Seeds::run(1..=options.seeds, options.until_broken, &random_scenario(on)).broken)
+        }
         None if options.mutations => mutate(&options.only, options.json.as_deref()),
         None => run_all(&options),
     };
@@ -90,13 +97,12 @@ fn replay(seed: u64, scenario: &Scenario) -> bool {
     report.broken.is_empty()
 }
 
-fn until_broken(seeds: u64, crashes: Crashes) -> bool {
-    // A few random seeds show most broken invariants immediately; crashes at every port call show
-    // the rest.
-    let (few, any) = (seeds.min(100), random_scenario(None));
-    Seeds::run(1..=few, true, &any).broken.is_empty()
-        && crash_matrix(threads(), crashes, true).broken.is_empty()
-        && Seeds::run(few + 1..=seeds, true, &any).broken.is_empty()
+/// True if there are none.
+fn print_broken(broken: &[String]) -> bool {
+    for it in broken {
+        println!("{it}");
+    }
+    broken.is_empty()
 }
 
 /// The sum of many seeds.
@@ -125,12 +131,6 @@ impl Seeds {
             report.broken.is_empty()
         });
         all.into_inner().unwrap_or_default()
-    }
-
-    /// Prints the broken invariants; true if there are none.
-    fn published_events(self) -> bool {
-        self.broken.iter().for_each(|it| println!("{it}"));
-        self.broken.is_empty()
     }
 
     fn add(&mut self, report: &Report) {
@@ -181,7 +181,7 @@ const SHOWN: usize = 5;
 
 fn run_all(options: &Options) -> bool {
     let seeds = Seeds::run(1..=options.seeds, false, &random_scenario(None));
-    let matrix = crash_matrix(threads(), options.crashes, false);
+    let matrix = crash_matrix(threads(), options.crashes, "", false);
     let late = Lateness::measure();
     let profile = Profile::measured();
     let million = Figures::compute(Load::MILLION, Parameters::LARGEST, &profile);

@@ -12,8 +12,8 @@ pub struct Mutation {
     pub from: &'static str,
     /// The replacement, of the same type.
     pub to: &'static str,
-    /// The only platform that shows the defect; runs on other platforms are skipped.
-    pub on: Option<&'static str>,
+    /// The runs that show the defect, as options of the simulator; empty for any seeds.
+    pub runs: &'static [&'static str],
 }
 
 pub const ALL: &[Mutation] = &[
@@ -23,7 +23,7 @@ pub const ALL: &[Mutation] = &[
         before: ".set_item(Some(delivery_item(after, self.due_shards)?))\n            .condition_expression(",
         from: "AS_READ",
         to: "\"(write_id = :write_id OR write_id <> :write_id) AND (revision = :revision OR revision <> :revision)\"",
-        on: None,
+        runs: &[],
     },
     Mutation {
         name: "an unknown outcome is sent again",
@@ -31,7 +31,7 @@ pub const ALL: &[Mutation] = &[
         before: "intent.retry_at = retry_at;\n                }\n                ",
         from: "self.wait_until(now + FIRST_LOOK_UP_WAIT, Some(reason))",
         to: "self.intent = None; self.retry(now + wait, reason, now)",
-        on: None,
+        runs: &[],
     },
     Mutation {
         name: "a post that was accepted and later refused is sent again",
@@ -39,7 +39,7 @@ pub const ALL: &[Mutation] = &[
         before: "self.settle_call();\n                ",
         from: "self.failed(reason, FailureClass::Refused)",
         to: "self.intent = None; self.retry(now, reason, now)",
-        on: None,
+        runs: &["--flow", "accepted, refused later"],
     },
     Mutation {
         name: "a quota that resets after a day is not waited for",
@@ -47,7 +47,7 @@ pub const ALL: &[Mutation] = &[
         before: "retry_at.is_some() && ",
         from: "self.can_extend_retry_window(again_at)",
         to: "self.can_extend_retry_window(again_at) && false",
-        on: Some("rationing"),
+        runs: &["--on", "rationing"],
     },
     Mutation {
         name: "a follow-up is repeated after a crash",
@@ -55,7 +55,7 @@ pub const ALL: &[Mutation] = &[
         before: "if ",
         from: "self.call_begun_at.is_some()",
         to: "self.call_begun_at.is_some() && false",
-        on: Some("following"),
+        runs: &["--on", "following"],
     },
     Mutation {
         name: "a follow-up is repeated when it is done or has an unknown outcome",
@@ -63,7 +63,7 @@ pub const ALL: &[Mutation] = &[
         before: "_ => ",
         from: "return self.end_follow_up(now)",
         to: "None",
-        on: None,
+        runs: &["--flow", "follow-ups"],
     },
     Mutation {
         name: "the sweep ignores overdue deliveries",
@@ -71,7 +71,7 @@ pub const ALL: &[Mutation] = &[
         before: "for _ in 0..",
         from: "MAX_OVERDUE_PAGES",
         to: "0",
-        on: None,
+        runs: &[],
     },
     Mutation {
         name: "a post is marked as published before it is sent",
@@ -80,7 +80,7 @@ pub const ALL: &[Mutation] = &[
         from: "delivery.clone().open_intent(now)",
         to: "delivery.clone().open_intent(now).record_publish(\
              Ok(domain::delivery::Published::new(\"1\".to_owned(), now)), now, 0)",
-        on: None,
+        runs: &[],
     },
     Mutation {
         name: "an early look-up without a result is trusted",
@@ -88,7 +88,7 @@ pub const ALL: &[Mutation] = &[
         before: "Resolution::NotFound if ",
         from: "settled_at <= now",
         to: "settled_at <= now.max(settled_at)",
-        on: None,
+        runs: &[],
     },
     Mutation {
         name: "a look-up starts at the latest call",
@@ -96,7 +96,7 @@ pub const ALL: &[Mutation] = &[
         before: "let Some(since) = ",
         from: "context.delivery.unknown_outcome_since()",
         to: "context.delivery.intent.as_ref().map(|it| it.at)",
-        on: None,
+        runs: &["--flow", "listed late, second call lost"],
     },
     Mutation {
         name: "an unlisted duplicate is sent again",
@@ -104,7 +104,7 @@ pub const ALL: &[Mutation] = &[
         before: "Resolution::NotFound if ",
         from: "intent.is_duplicate",
         to: "intent.is_duplicate && false",
-        on: None,
+        runs: &["--flow", "look up, listed late"],
     },
     Mutation {
         name: "a post is changed while it is published",
@@ -112,7 +112,7 @@ pub const ALL: &[Mutation] = &[
         before: "let no_intent = ",
         from: "\"attribute_not_exists(intent)\"",
         to: "\"attribute_not_exists(nothing)\"",
-        on: None,
+        runs: &[],
     },
     Mutation {
         name: "a roll-up does not update the counts",
@@ -120,7 +120,7 @@ pub const ALL: &[Mutation] = &[
         before: "*changes.entry(before.status).or_default() -= ",
         from: "1",
         to: "0",
-        on: None,
+        runs: &[],
     },
     Mutation {
         name: "an event that the bus rejected is lost",
@@ -128,7 +128,7 @@ pub const ALL: &[Mutation] = &[
         before: "if !events.is_empty() {\n                ",
         from: "self.events.put(&events).await?",
         to: "let _ = self.events.put(&events).await;",
-        on: None,
+        runs: &[],
     },
     Mutation {
         name: "events are not written with their change",
@@ -136,7 +136,7 @@ pub const ALL: &[Mutation] = &[
         before: "if let Some(event) = ",
         from: "write.event",
         to: "write.event.filter(|_| false)",
-        on: None,
+        runs: &[],
     },
     Mutation {
         name: "an event that the bus rejected leaves the outbox",
@@ -144,7 +144,7 @@ pub const ALL: &[Mutation] = &[
         before: "-> Result<(), HousekeepingError> {\n    ",
         from: "events.put(std::slice::from_ref(event)).await?",
         to: "let _ = events.put(std::slice::from_ref(event)).await;",
-        on: None,
+        runs: &[],
     },
     Mutation {
         name: "a failed webhook delivery is not due again",
@@ -152,7 +152,7 @@ pub const ALL: &[Mutation] = &[
         before: "Self { next_step_at, due_at: ",
         from: "Some(due_at)",
         to: "Some(due_at).filter(|_| false)",
-        on: None,
+        runs: &[],
     },
     Mutation {
         name: "a worker that dies loses its webhook delivery",
@@ -160,7 +160,7 @@ pub const ALL: &[Mutation] = &[
         before: "lease_expires_at: Some(lease_expires_at),\n            due_at: ",
         from: "Some(lease_expires_at)",
         to: "Some(lease_expires_at).filter(|_| false)",
-        on: None,
+        runs: &[],
     },
     Mutation {
         name: "credentials are refreshed concurrently",
@@ -169,7 +169,7 @@ pub const ALL: &[Mutation] = &[
         from: "\"generation = :generation AND is_gone = :no AND \\\n                 (attribute_not_exists(refresh_lease) OR refresh_lease <= :now OR refresh_holder = :holder)\"",
         to: "\"generation = :generation AND is_gone = :no AND \
              (attribute_not_exists(nothing) OR refresh_lease <= :now OR refresh_holder = :holder)\"",
-        on: None,
+        runs: &[],
     },
     Mutation {
         name: "an expired preparation is not repeated",
@@ -177,7 +177,7 @@ pub const ALL: &[Mutation] = &[
         before: "Err(AttemptError::PreparationExpired { reason }) => {\n                self.intent = None;\n                ",
         from: "self.restart_preparation(now + wait)",
         to: "",
-        on: None,
+        runs: &[],
     },
     Mutation {
         name: "platform posts are not claimed",
@@ -185,7 +185,7 @@ pub const ALL: &[Mutation] = &[
         before: "published: &Published,\n    ) -> Result<Claim, PublishingError> {\n        if ",
         from: "!platform.recognizes_own_posts()",
         to: "true",
-        on: None,
+        runs: &[],
     },
     Mutation {
         name: "posts of other deliveries are mistaken for ours",
@@ -193,7 +193,7 @@ pub const ALL: &[Mutation] = &[
         before: "let unclaimed: Vec<_> = posts.iter().rev().filter(|it| ",
         from: "claim(it).is_none()",
         to: "claim(it) != Some(Claim::Ours)",
-        on: None,
+        runs: &[],
     },
     Mutation {
         name: "earlier posts are mistaken for ours",
@@ -201,7 +201,7 @@ pub const ALL: &[Mutation] = &[
         before: "let is_known = |post: &T::Post| ",
         from: "before.iter().any(|it| it == post.id())",
         to: "before.iter().any(|it| it == post.id() && it.is_empty())",
-        on: None,
+        runs: &[],
     },
     Mutation {
         name: "paid look-ups are made as often as free ones",
@@ -209,7 +209,7 @@ pub const ALL: &[Mutation] = &[
         before: "Resolution::NotFound => self.wait_until(\n                if ",
         from: "is_billed",
         to: "false",
-        on: Some("charging"),
+        runs: &["--on", "charging"],
     },
     Mutation {
         name: "all segments of a thread reply to the first one",
@@ -217,7 +217,7 @@ pub const ALL: &[Mutation] = &[
         before: "if kind == SegmentKind::Comment { root } else { ",
         from: "parent",
         to: "root",
-        on: None,
+        runs: &[],
     },
     Mutation {
         name: "all segments of a thread have the same reference",
@@ -225,7 +225,7 @@ pub const ALL: &[Mutation] = &[
         before: "delivery.target_id, delivery.revision, ",
         from: "segment",
         to: "0 * segment",
-        on: None,
+        runs: &[],
     },
     Mutation {
         name: "a thread ends after its first segment",
@@ -233,7 +233,7 @@ pub const ALL: &[Mutation] = &[
         before: "self.published.push(Published { at, ..published });\n        if ",
         from: "self.current_kind().is_some()",
         to: "self.current_kind().is_some() && false",
-        on: None,
+        runs: &[],
     },
     Mutation {
         name: "a thread with a failed segment is published",
@@ -241,6 +241,6 @@ pub const ALL: &[Mutation] = &[
         before: "let reason = format!(\"{} {reason}\", self.public_count());\n                ",
         from: "self.ended(State::Failed { reason, class })",
         to: "{ let _ = (reason, class); self.ended(State::Published) }",
-        on: None,
+        runs: &[],
     },
 ];
