@@ -34,7 +34,11 @@ async function staysHere({ page, ensure, ready }, path) {
   const elsewhere = urls.filter((it) => new URL(it).origin !== ready.origin);
   ensure(elsewhere.length === 0, `${path} leads to ${elsewhere.join(', ')}`);
   const broken = await page.locator('main img').evaluateAll((all) =>
-    Promise.all(all.map((it) => it.decode().then(() => null, () => it.src))));
+    Promise.all(all.map((it) => {
+      // Otherwise a picture below the window is never loaded.
+      it.loading = 'eager';
+      return it.decode().then(() => null, () => it.src);
+    })));
   ensure(broken.every((it) => it === null), `${path} has broken pictures: ${broken.filter(Boolean).join(', ')}`);
 }
 

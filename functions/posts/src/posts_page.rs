@@ -21,6 +21,7 @@ use self::row::Row;
 pub(crate) use self::row::{excerpt, public_link};
 use self::search::Search;
 use crate::App;
+use crate::response::links;
 
 const PER_PAGE: u64 = 50;
 
@@ -103,10 +104,11 @@ pub(crate) async fn show_posts(
 
     let connection_ids: BTreeSet<_> = posts.iter().flat_map(|it| &it.targets).map(|it| it.connection_id).collect();
     let context = store.load_post_context(session.user, connection_ids, [], None, now).await?;
+    let links = links(&app.scheduling.bucket, posts.iter().flat_map(row::thumbnails)).await;
     let zone = session.zone();
     let rows = posts.iter().map(|it| {
         let day = it.scheduled_at.map(|at| day(at, &zone)).unwrap_or_default();
-        (day, Row::new(it, &context.accounts, &zone, now))
+        (day, Row::new(it, &context.accounts, &links, &zone, now))
     });
     let page = PostsPage {
         csrf: session.csrf(),
@@ -120,7 +122,8 @@ pub(crate) async fn show_posts(
         before: page.checked_sub(1).filter(|it| *it != 0),
         after: (u64::from(page) * PER_PAGE < total).then(|| page + 1),
     };
-    Ok(Page::render("Your posts", &page)?.signed_in(&session).with_account_navigation(AccountPage::Posts))
+    let page = Page::render("Your posts", &page)?.signed_in(&session).with_account_navigation(AccountPage::Posts);
+    Ok(page.with_avatars())
 }
 
 /// The posts of a page, and the number of posts on all pages.
@@ -230,9 +233,10 @@ mod tests {
     use domain::time_zone::TimeZone;
 
     use super::*;
+    use crate::response::Links;
 
     fn render(post: &Post, connection: &domain::connection::Connection) -> String {
-        let row = Row::new(post, &accounts(std::slice::from_ref(connection)), &TimeZone::utc(), noon());
+        let row = Row::new(post, &accounts(std::slice::from_ref(connection)), &Links::new(), &TimeZone::utc(), noon());
         let page = PostsPage {
             csrf: "token",
             show: PostFilter::Failed,
@@ -286,6 +290,7 @@ mod tests {
     fn post_without_replies_has_no_segments() {
         let connection = a_connection(&a_user());
         let post = a_post(&a_user(), Some(noon()), std::slice::from_ref(&connection));
-        assert!(!render(&post, &connection).contains("<details"));
+        let page = render(&post, &connection);
+        assert!(!page.contains("<details>") && !page.contains("<details open>"), "{page}");
     }
 }

@@ -51,7 +51,7 @@ pub(crate) async fn respond(app: &App, status: StatusCode, post: &Post) -> Respo
 }
 
 /// A link to each of these files, which may contain duplicates.
-pub(crate) async fn links(bucket: &Bucket, paths: impl Iterator<Item = MediaPath>) -> BTreeMap<MediaId, String> {
+pub(crate) async fn links(bucket: &Bucket, paths: impl Iterator<Item = MediaPath>) -> Links {
     let mut links = BTreeMap::new();
     for path in paths {
         let Entry::Vacant(entry) = links.entry(path.media()) else { continue };
@@ -64,7 +64,7 @@ pub(crate) async fn links(bucket: &Bucket, paths: impl Iterator<Item = MediaPath
     links
 }
 
-type Links = BTreeMap<MediaId, String>;
+pub(crate) type Links = BTreeMap<MediaId, String>;
 
 fn target_view(post: &Post, target: &Target, links: &Links) -> contract::PostPlatform {
     let published = target.published();

@@ -4,15 +4,18 @@ use api::page::{distance, time};
 use chrono::{DateTime, Utc};
 use domain::delivery::Published;
 use domain::failure::FailureClass;
-use domain::media::{Attachment, FileType};
+use domain::media::{Attachment, FileType, MediaPath};
 use domain::post::{Accounts, Post, PostStatus, SegmentContent, SegmentView, Target, TargetStatus};
 use domain::time_zone::TimeZone;
 use domain::web_address::is_web_address;
 
 use super::segment_name;
+use crate::response::Links;
 
 /// How much of a post's text is shown, in characters: enough to recognize it.
 const SHOWN_CHARS: usize = 280;
+
+const THUMBNAILS: usize = 4;
 
 /// How much of a segment's text is shown next to its state, in characters.
 const SEGMENT_CHARS: usize = 80;
@@ -27,6 +30,8 @@ pub(super) struct Row {
     pub(super) text: String,
     /// The number of images and videos; empty if there are none.
     pub(super) files: String,
+    /// Links to its first images.
+    pub(super) thumbnails: Vec<String>,
     /// The replies of the thread, for every account without replies of its own.
     pub(super) replies: Vec<ReplyRow>,
     pub(super) targets: Vec<TargetRow>,
@@ -79,7 +84,7 @@ pub(super) struct SegmentRow {
 }
 
 impl Row {
-    pub(super) fn new(post: &Post, accounts: &Accounts, zone: &TimeZone, now: DateTime<Utc>) -> Self {
+    pub(super) fn new(post: &Post, accounts: &Accounts, links: &Links, zone: &TimeZone, now: DateTime<Utc>) -> Self {
         let unpublished = || post.targets.iter().filter(|it| it.status != TargetStatus::Published);
         let is_public_somewhere = post.targets.iter().any(|it| it.status == TargetStatus::Published || it.is_public());
         let is_failed = post.status == PostStatus::Failed;
@@ -92,6 +97,7 @@ impl Row {
             distance: post.scheduled_at.map(|it| distance(it, now)).unwrap_or_default(),
             text: excerpt(post.text.as_str(), SHOWN_CHARS),
             files: files(&post.media),
+            thumbnails: thumbnails(post).filter_map(|it| links.get(&it.media()).cloned()).collect(),
             replies: post.thread.iter().map(ReplyRow::new).collect(),
             targets: post.targets.iter().map(|it| TargetRow::new(post, it, accounts)).collect(),
             status: post.status,
@@ -205,6 +211,12 @@ fn state(status: TargetStatus, error_message: Option<&str>, post: PostStatus) ->
 /// A link to what is public; platforms choose its URL.
 pub(crate) fn public_link(published: Option<&Published>) -> Option<String> {
     published.and_then(|it| it.url.clone()).filter(|it| is_web_address(it))
+}
+
+/// The images of a post that the list shows.
+pub(super) fn thumbnails(post: &Post) -> impl Iterator<Item = MediaPath> {
+    let images = post.media.iter().filter(|it| it.mime_type.file_type() == FileType::Image);
+    images.take(THUMBNAILS).map(|it| MediaPath::new(post.user_id, it.media_id, it.mime_type))
 }
 
 /// "2 images and 1 video".
