@@ -101,7 +101,7 @@ mod tests {
     use domain::testing::a_user;
     use futures::future::{join_all, pending};
     use http::header::RETRY_AFTER;
-    use tokio::time::timeout;
+    use tokio::sync::oneshot;
 
     use super::*;
     use crate::testing::api;
@@ -110,8 +110,15 @@ mod tests {
 
     /// Acquires a permit and is dropped with it.
     async fn abandon(api: &Api, user: UserId, host: &str) {
-        let call = api.with_permit(user, Some(host), pending::<()>());
-        assert!(timeout(std::time::Duration::from_millis(200), call).await.is_err(), "there is no permit");
+        let (started, call_started) = oneshot::channel();
+        let call = async {
+            let _ = started.send(());
+            pending::<()>().await;
+        };
+        tokio::select! {
+            ended = api.with_permit(user, Some(host), call) => panic!("there is no permit: {ended:?}"),
+            _ = call_started => {}
+        }
     }
 
     async fn is_permitted(api: &Api, user: UserId, host: &str) -> bool {
