@@ -74,7 +74,7 @@ pub(crate) async fn show_accounts(
     Ok(Page::render("Your connections", &page)?
         .signed_in(&session)
         .with_account_navigation(AccountPage::Connections)
-        .with_avatars())
+        .with_images())
 }
 
 impl AccountRow {

@@ -155,7 +155,7 @@ impl FlowVisit {
             error,
             can_connect_all: choices.len() <= MAX_CONNECTED,
         };
-        let page = self.framed(Page::render("Choose accounts", &page)?.with_avatars());
+        let page = self.framed(Page::render("Choose accounts", &page)?.with_images());
         Ok(if error.is_some() { page.status(StatusCode::UNPROCESSABLE_ENTITY) } else { page })
     }
 

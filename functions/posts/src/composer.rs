@@ -323,7 +323,7 @@ impl<'a> PageRequest<'a> {
         let page = ComposerPage::new(&context, post, entries, &report);
         let title = if post.is_some() { "Your post" } else { "New post" };
         let page = Page::render(title, &page)?.signed_in(session).with_account_navigation(AccountPage::Posts);
-        Ok(page.with_avatars().with_uploads(upload_origin(app).await).status(report.status))
+        Ok(page.with_images().with_uploads(upload_origin(app).await).status(report.status))
     }
 }
 

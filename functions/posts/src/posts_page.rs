@@ -123,7 +123,7 @@ pub(crate) async fn show_posts(
         after: (u64::from(page) * PER_PAGE < total).then(|| page + 1),
     };
     let page = Page::render("Your posts", &page)?.signed_in(&session).with_account_navigation(AccountPage::Posts);
-    Ok(page.with_avatars())
+    Ok(page.with_images())
 }
 
 /// The posts of a page, and the number of posts on all pages.

@@ -33,7 +33,7 @@ pub struct Page {
     csrf: Option<String>,
     navigation: Option<AccountPage>,
     is_wide: bool,
-    shows_avatars: bool,
+    shows_images: bool,
     /// The name of its script.
     script: Option<&'static str>,
     upload_origin: Option<String>,
@@ -65,7 +65,7 @@ impl Page {
             csrf: None,
             navigation: None,
             is_wide: false,
-            shows_avatars: false,
+            shows_images: false,
             script: None,
             upload_origin: None,
         }
@@ -94,9 +94,9 @@ impl Page {
         self
     }
 
-    /// Allows images from other sites, such as the avatars of accounts.
-    pub fn with_avatars(mut self) -> Self {
-        self.shows_avatars = true;
+    /// Allows images from other sites: the avatars of accounts, and the files of posts.
+    pub fn with_images(mut self) -> Self {
+        self.shows_images = true;
         self
     }
 
@@ -114,7 +114,7 @@ impl Page {
     }
 
     fn policy(&self) -> String {
-        let images = if self.shows_avatars { " https:" } else { "" };
+        let images = if self.shows_images { " https:" } else { "" };
         let script = if self.script.is_some() { " script-src 'self';" } else { "" };
         let connect = self.upload_origin.as_ref().map(|it| format!(" connect-src 'self' {it};")).unwrap_or_default();
         format!(

@@ -97,7 +97,11 @@ impl Row {
             distance: post.scheduled_at.map(|it| distance(it, now)).unwrap_or_default(),
             text: excerpt(post.text.as_str(), SHOWN_CHARS),
             files: files(&post.media),
-            thumbnails: thumbnails(post).filter_map(|it| links.get(&it.media()).cloned()).collect(),
+            thumbnails: thumbnails(post)
+                .filter_map(|it| links.get(&it.media()).cloned())
+                // The link could not be signed.
+                .filter(|it| !it.is_empty())
+                .collect(),
             replies: post.thread.iter().map(ReplyRow::new).collect(),
             targets: post.targets.iter().map(|it| TargetRow::new(post, it, accounts)).collect(),
             status: post.status,
