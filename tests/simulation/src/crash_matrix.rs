@@ -38,7 +38,7 @@ pub struct CrashMatrix {
 }
 
 /// The crash points that are tried. A process that dies before a call has done as much as one that
-/// dies after its previous call, only later.
+/// dies after its previous call, only later; before its first call, it has done nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Crashes {
     /// After each call.
@@ -49,15 +49,34 @@ pub enum Crashes {
     EveryPair,
 }
 
+impl Crashes {
+    /// On which sides of a call a process dies in runs with one crash.
+    const fn of_one(self) -> &'static [KillTime] {
+        match self {
+            Self::After => &[KillTime::After],
+            Self::Pairs | Self::EveryPair => &[KillTime::Before, KillTime::After],
+        }
+    }
+
+    /// Likewise, in runs with two crashes. There are none without a side.
+    const fn of_two(self) -> &'static [KillTime] {
+        match self {
+            Self::After => &[],
+            Self::Pairs => &[KillTime::After],
+            Self::EveryPair => &[KillTime::Before, KillTime::After],
+        }
+    }
+}
+
 /// Kills in the flows whose names contain `name`, on this many threads. With `until_broken`, stops at
 /// the first run that breaks an invariant.
 pub fn crash_matrix(threads: usize, crashes: Crashes, name: &str, until_broken: bool) -> CrashMatrix {
     let mut matrix = CrashMatrix::default();
     for flow in flows::all().into_iter().filter(|it| it.name.contains(name)) {
         let before = matrix.points;
-        matrix.kill_once(&flow, threads, crashes, until_broken);
-        if flow.pairs && crashes != Crashes::After {
-            matrix.kill_twice(&flow, threads, crashes, until_broken);
+        matrix.kill_once(&flow, threads, crashes.of_one(), until_broken);
+        if flow.pairs {
+            matrix.kill_twice(&flow, threads, crashes.of_two(), until_broken);
         }
         matrix.flows.push((flow.name, matrix.points - before));
         if until_broken && !matrix.broken.is_empty() {
@@ -68,19 +87,17 @@ pub fn crash_matrix(threads: usize, crashes: Crashes, name: &str, until_broken: 
 }
 
 impl CrashMatrix {
-    fn kill_once(&mut self, flow: &Flow, threads: usize, crashes: Crashes, until_broken: bool) {
-        let is_tried = |kill: &Kill| crashes != Crashes::After || kill.when == KillTime::After;
+    fn kill_once(&mut self, flow: &Flow, threads: usize, sides: &[KillTime], until_broken: bool) {
         let calls = flow.run(Vec::new()).port_calls;
-        let kills: Vec<_> = kill_points(1, calls).filter(is_tried).map(|it| vec![it]).collect();
+        let kills: Vec<_> = kill_points(1, calls, sides).map(|it| vec![it]).collect();
         self.kill(flow, &kills, threads, until_broken);
     }
 
     /// The second crash is at a call after the first one, in a run that the first one has already
     /// changed.
-    fn kill_twice(&mut self, flow: &Flow, threads: usize, crashes: Crashes, until_broken: bool) {
-        let is_tried = |kill: &Kill| crashes == Crashes::EveryPair || kill.when == KillTime::After;
+    fn kill_twice(&mut self, flow: &Flow, threads: usize, sides: &[KillTime], until_broken: bool) {
         let calls = flow.run(Vec::new()).port_calls;
-        let firsts: Vec<_> = kill_points(1, calls).filter(is_tried).map(|it| vec![it]).collect();
+        let firsts: Vec<_> = kill_points(1, calls, sides).map(|it| vec![it]).collect();
         let continued = Mutex::new(Vec::new());
         side_by_side(&firsts, threads, false, |kills| {
             let calls = flow.run(kills.clone()).port_calls;
@@ -92,9 +109,7 @@ impl CrashMatrix {
         pairs.sort_by_key(|(first, _)| (first.call, first.when == KillTime::After));
         let pairs: Vec<_> = pairs
             .into_iter()
-            .flat_map(|(first, calls)| {
-                kill_points(first.call + 1, calls).filter(is_tried).map(move |second| vec![first, second])
-            })
+            .flat_map(|(first, calls)| kill_points(first.call + 1, calls, sides).map(move |second| vec![first, second]))
             .collect();
         self.kill(flow, &pairs, threads, until_broken);
     }
@@ -130,8 +145,8 @@ impl Flow {
     }
 }
 
-fn kill_points(from: u64, to: u64) -> impl Iterator<Item = Kill> {
-    (from..=to).flat_map(|call| [KillTime::Before, KillTime::After].map(|when| Kill { call, when }))
+fn kill_points(from: u64, to: u64, sides: &[KillTime]) -> impl Iterator<Item = Kill> {
+    (from..=to).flat_map(|call| sides.iter().map(move |when| Kill { call, when: *when }))
 }
 
 /// Calls `work` for each item, on this many threads. With `until_false`, no further item is started
@@ -173,7 +188,7 @@ mod tests {
         let flow = flows::all().into_iter().find(|it| it.name == "publish, listed").unwrap();
         let mut matrix = CrashMatrix::default();
 
-        matrix.kill_once(&flow, 2, Crashes::Pairs, false);
+        matrix.kill_once(&flow, 2, Crashes::Pairs.of_one(), false);
 
         assert!(20 < matrix.points, "{}", matrix.points);
         assert_eq!(matrix.broken, Vec::<String>::new());
