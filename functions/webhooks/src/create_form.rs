@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use api::page::{AccountPage, Page, PageForm, PageResult};
-use api::{ClientIp, FieldValue, Fields, SignedIn};
+use api::{ClientIp, Fields, SignedIn};
 use askama::Template;
 use axum::extract::State;
 use cloud::audit;
@@ -55,12 +55,11 @@ pub(crate) async fn submit_new_webhook(
 ) -> PageResult<Page> {
     session.check(&form.csrf)?;
     let mut fields = Fields::from_body(form.body(), request::FIELDS);
-    let url = request::url(&app, &mut fields);
+    let url = request::url(&app, &mut fields).value();
     let events = request::events(&mut fields).value().unwrap_or_default();
-    let FieldValue::Value(url) = url else { return refused(&session, &form, fields.faults()) };
-    if !fields.faults().is_empty() {
+    let Some(url) = url.filter(|_| fields.faults().is_empty()) else {
         return refused(&session, &form, fields.faults());
-    }
+    };
     let created = app.webhooks.create_endpoint(session.user, url, events, None).await.map_err(page_error)?;
     let Some((record, secret)) = created else {
         let mut errors = ValidationErrors::new();
