@@ -13,7 +13,7 @@ async function arm(ready, fault) {
 
 // Asks until `done(answer)`.
 async function until({ must, page, ensure }, path, token, done) {
-  const end = Date.now() + 40_000;
+  const end = Date.now() + 60_000;
   for (;;) {
     const shown = await must(200, 'GET', path, undefined, token);
     if (done(shown)) return shown;
