@@ -238,11 +238,10 @@ async fn publish_equal_texts(server: &ProxiedServer, deployment: &Deployment, ha
     let user = deployment.new_user().await?;
     let connection = server.connect(&user).await?;
     let content = fresh("twice");
+    server.front.cut_after(1, PUBLISH);
+
     let first = post(&user, &connection, &content, has_picture, 2000).await?;
     let second = post(&user, &connection, &content, has_picture, 12_000).await?;
-    user.reaches(first, "published", SOON).await?;
-
-    server.front.cut(1, PUBLISH);
 
     server.ensure_published_once(&user, &[first, second], 0).await?;
     same(server.front.unmet(), 0, "calls that were not cut")
@@ -274,7 +273,7 @@ async fn publish_beside_manual_posts(server: &ProxiedServer, deployment: &Deploy
     let connection = server.connect(&user).await?;
     server.front.cut(1, PUBLISH);
     let id = post(&user, &connection, &fresh("not by hand"), false, 2000).await?;
-    moment::eventually(Duration::from_secs(30), "the call that is cut", async || {
+    moment::eventually(Duration::from_secs(SOON), "the call that is cut", async || {
         Ok((server.front.unmet() == 0).then_some(()))
     })
     .await?;
@@ -299,7 +298,7 @@ async fn share_account(server: &ProxiedServer<OldMastodon>, deployment: &Deploym
     server.ensure_published_once(&other, &[id], 0).await?;
     let path = format!("/connections/{}", integer(&second, "id")?);
     same(other.api.call(Method::DELETE, &path).send().await?.status, 204, "status of disconnecting")?;
-    moment::eventually(Duration::from_secs(10), "the end of the grant", async || {
+    moment::eventually(Duration::from_secs(SOON), "the end of the grant", async || {
         Ok((server.server.grant_count() == 0).then_some(()))
     })
     .await
