@@ -48,6 +48,12 @@ impl PageError {
         self
     }
 
+    /// Adds the header `retry-after`, in seconds.
+    #[must_use]
+    pub fn with_retry_after(self, wait: u64) -> Self {
+        Self { wait: Some(wait), ..self }
+    }
+
     pub fn title(&self) -> &str {
         &self.title
     }
@@ -80,8 +86,7 @@ impl PageError {
     pub(crate) fn too_many(wait: u64) -> Self {
         let unit = if wait == 1 { "second" } else { "seconds" };
         let text = format!("Nothing was changed. Wait {wait} {unit}, then try again.");
-        let page = Self::new(StatusCode::TOO_MANY_REQUESTS, "Too many requests", text);
-        Self { wait: Some(wait), ..page }
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "Too many requests", text).with_retry_after(wait)
     }
 
     /// Too many calls to hosts that users named are in flight.
@@ -90,8 +95,8 @@ impl PageError {
             "Too many calls for your other requests, or to the same server, are in progress. Nothing was changed. Wait \
              {wait} seconds, then try again."
         );
-        let page = Self::new(StatusCode::TOO_MANY_REQUESTS, "The server is busy with earlier requests", text);
-        Self { wait: Some(wait), ..page }
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "The server is busy with earlier requests", text)
+            .with_retry_after(wait)
     }
 
     fn unavailable() -> Self {
