@@ -1,13 +1,14 @@
 //! Errors of this function, and their responses to clients, pages and adapters.
 
-use api::ApiError;
-use api::page::PageError;
+use api::page::{AccountPage, PageError};
+use api::{ApiError, PermitError};
 use axum::http::StatusCode;
 use chrono::{DateTime, Utc};
 use cloud::seal::SealError;
 use connecting::ConnectingError;
 use domain::delivery::AttemptError;
 use domain::id::ConnectionId;
+use domain::validation_errors::ValidationErrors;
 use platforms::DependencyError;
 use storage::StorageError;
 
@@ -37,6 +38,14 @@ pub(crate) enum ConnectionsError {
     UnknownFlow,
     #[error("connect flow expired")]
     ExpiredFlow,
+    /// The connection does not exist or belongs to another user, or the platform lists no values for
+    /// the option.
+    #[error("option without listed values")]
+    UnknownOption,
+    #[error("search for values invalid")]
+    InvalidQuery(ValidationErrors),
+    #[error(transparent)]
+    Permit(#[from] PermitError),
     /// The platform, by its title, no longer accepts the grant.
     #[error("grant at {title} lost")]
     LostGrant { title: String },
@@ -102,6 +111,9 @@ impl From<ConnectionsError> for ApiError {
                 let description = "The connection request has expired. Start a new one.".to_owned();
                 oauth(StatusCode::GONE, "expired", description)
             }
+            ConnectionsError::UnknownOption => Self::NotFound,
+            ConnectionsError::InvalidQuery(errors) => errors.into(),
+            ConnectionsError::Permit(refusal) => refusal.into(),
             ConnectionsError::LostGrant { title } => {
                 Self::Conflict(format!("{title} no longer accepts this connection. Reconnect the account"))
             }
@@ -133,10 +145,30 @@ fn unsupported_platform(name: &str, enabled: &[&str]) -> String {
 
 impl From<ConnectionsError> for PageError {
     fn from(error: ConnectionsError) -> Self {
+        let connections = |page: Self| page.with_link(AccountPage::Connections.path(), "Go to your connections");
         match error {
             ConnectionsError::Storage(error) => error.into(),
+            ConnectionsError::Permit(refusal) => refusal.into(),
+            ConnectionsError::UnknownOption => {
+                let text =
+                    "The account is disconnected or belongs to another user, or the option has no list of values.";
+                connections(Self::new(StatusCode::NOT_FOUND, "Values not found", text))
+            }
+            ConnectionsError::InvalidQuery(errors) => {
+                let text = format!("Go back and change the search: {}", errors.summary());
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "The search is not valid", text)
+            }
+            ConnectionsError::LostGrant { title } => {
+                let text = format!("{title} no longer accepts this connection. Reconnect it, then reload this page.");
+                connections(Self::new(StatusCode::CONFLICT, "Reconnect the account", text))
+            }
+            ConnectionsError::NotListed { title, reason, wait } => {
+                let text = format!("Reload this page in {wait} s.");
+                let page = Self::new(StatusCode::SERVICE_UNAVAILABLE, format!("{title} {reason}"), text);
+                page.with_retry_after(wait)
+            }
             error => {
-                tracing::error!(%error, "a connect flow failed");
+                tracing::error!(%error, "request for a page failed");
                 let text = "Start over in the app or on the page that you came from.";
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Something went wrong on our side", text)
             }

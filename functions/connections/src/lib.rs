@@ -13,6 +13,7 @@
 
 mod account_forms;
 mod account_page;
+mod choices;
 pub mod config;
 mod connect_page;
 mod delete_connection;

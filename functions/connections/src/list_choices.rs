@@ -1,28 +1,13 @@
 //! `GET /connections/{connection}/choices/{option}`: lists the values of an option for an account.
 
-use std::time::Duration;
-
 use api::openapi::{CONNECTIONS, Invalid, Missing, Refused};
 use api::scope_guard::ConnectionsRead;
-use api::{ApiError, ApiResult, Caller, ErrorBody, Params, Segments, path_id};
+use api::{ApiResult, Caller, ErrorBody, Params, Segments};
 use axum::Json;
 use axum::extract::State;
-use connecting::{CallCredentials, ConnectingError, StoredCredentials};
 use contract::ChoiceList;
-use domain::delivery::AttemptError;
-use domain::id::ConnectionId;
-use platforms::{Choice, ChoicesRequest, DependencyError};
-use storage::ConnectionRecord;
-use tokio::time::timeout;
 
 use crate::App;
-use crate::error::ConnectionsError;
-
-/// The timeout of the platform.
-const CHOICES_TIMEOUT: Duration = Duration::from_secs(12);
-
-/// In characters.
-const MAX_QUERY: usize = 200;
 
 /// Lists the values that an option accepts for this account, as the platform returns them now.
 #[utoipa::path(
@@ -65,79 +50,12 @@ const MAX_QUERY: usize = 200;
 )]
 pub(crate) async fn list_choices(
     caller: Caller<ConnectionsRead>,
-    Segments((id, option)): Segments<(String, String)>,
+    Segments((connection, option)): Segments<(String, String)>,
     params: Params,
     State(app): State<App>,
 ) -> ApiResult<Json<ChoiceList>> {
-    let id = path_id::<ConnectionId>(&id)?;
-    let record = app.api.store.connection(caller.user, id).await?.ok_or(ApiError::NotFound)?;
-    let connection = &record.connection;
-    let has_choices =
-        app.vocabulary.options(&connection.provider).iter().any(|it| it.name == option && it.kind.is_listed());
-    let platform = app.platforms.get(&connection.provider).filter(|_| has_choices).ok_or(ApiError::NotFound)?;
-    let mut fields = params.fields(&["query"]);
-    let query = fields.text("query").value();
-    if query.as_ref().is_some_and(|it| MAX_QUERY < it.chars().count()) {
-        fields.add("query", format_args!("may have at most {MAX_QUERY} characters"));
-    }
-    fields.finish(())?;
-    let title = &connection.rules.title;
-    let lost_grant = || ConnectionsError::LostGrant { title: title.clone() };
-    let no_credentials = |source| ConnectionsError::Credentials { connection_id: id, source };
-    if connection.needs_reconnection {
-        return Err(lost_grant().into());
-    }
-
-    let stored = app.credential_service().stored(&record).await.map_err(no_credentials)?;
-    let stored = stored.ok_or_else(lost_grant)?;
-    let host = platform.host(stored.credentials());
-    let listed = async {
-        let now = app.api.clock.now();
-        let opened = match credentials(&app, &record, stored).await.map_err(no_credentials)? {
-            CallCredentials::Open(opened) => opened,
-            CallCredentials::Unavailable(AttemptError::Unauthorized { .. }) => return Err(lost_grant()),
-            CallCredentials::Unavailable(error) => return Err(ConnectionsError::not_listed(title, &error, now)),
-        };
-        let credentials = &opened.credentials;
-        let request = ChoicesRequest { option: &option, query: query.as_deref(), connection, credentials };
-        match timeout(CHOICES_TIMEOUT, platform.choices(&request, now)).await {
-            Ok(Ok(listed)) => Ok(listed),
-            Ok(Err(error)) => {
-                tracing::info!(?error, connection_id = %id, option, "choices were not listed");
-                Err(ConnectionsError::not_listed(title, &error, now))
-            }
-            Err(_) => Err(ConnectionsError::timed_out(title)),
-        }
-    };
-    let listed = app.api.with_permit(caller.user, host.as_deref(), listed).await??;
-    let matches = |it: &Choice| query.as_ref().is_none_or(|query| is_match(it, query));
-    let data = listed.into_iter().filter(matches).map(|Choice { value, label }| contract::Choice { value, label });
-    Ok(Json(ChoiceList { data: data.collect() }))
-}
-
-fn is_match(choice: &Choice, query: &str) -> bool {
-    let is_in = |text: &str| text.to_lowercase().contains(&query.trim().to_lowercase());
-    is_in(&choice.label) || is_in(&choice.value)
-}
-
-/// Runs in a task of its own, which continues when the client disconnects: the response of a
-/// refresh may be the only one with the new token.
-async fn credentials(
-    app: &App,
-    record: &ConnectionRecord,
-    stored: StoredCredentials,
-) -> Result<CallCredentials, ConnectingError> {
-    let (app, record) = (app.clone(), record.clone());
-    let task = tokio::spawn(async move {
-        let Some(platform) = app.platforms.get(&record.connection.provider) else {
-            return Ok(CallCredentials::Unavailable(DependencyError.into()));
-        };
-        app.credential_service().credentials_for_read(platform, &record, stored).await
-    });
-    task.await.unwrap_or_else(|error| {
-        tracing::error!(%error, "credentials were not looked for to the end");
-        Ok(CallCredentials::Unavailable(DependencyError.into()))
-    })
+    let listed = app.choices(caller.user, &connection, &option, params).await?;
+    Ok(Json(listed.into()))
 }
 
 #[cfg(test)]
