@@ -9,11 +9,13 @@
 //! library `connecting` makes the step.
 //!
 //! `receive_deauthorization` handles notifications from platforms; `account_page` and
-//! `account_forms` are the page of connections and its buttons.
+//! `account_forms` are the page of connections and its buttons. `choices_page` shows the values of an
+//! option.
 
 mod account_forms;
 mod account_page;
 mod choices;
+mod choices_page;
 pub mod config;
 mod connect_page;
 mod delete_connection;
@@ -96,6 +98,7 @@ pub fn router(app: App) -> Router {
         .route("/account/connections", get(account_page::show_accounts))
         .route("/account/connections/connect", post(account_forms::connect))
         .route("/account/connections/{connection}/disconnect", post(account_forms::disconnect))
+        .route("/account/connections/{connection}/choices/{option}", get(choices_page::show_choices))
         .route("/connect/{state_token}", get(connect_page::show_connect_flow).post(connect_page::submit_connect_flow))
         .route("/connect/callback/{platform}", get(receive_callback::receive_callback))
         .route("/connect/callback/{platform}/{server}", get(receive_callback::receive_server_callback))

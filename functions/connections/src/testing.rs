@@ -71,6 +71,7 @@ pub(crate) struct TestResponse {
     pub(crate) refresh_url: Option<String>,
     pub(crate) set_cookie: Option<String>,
     pub(crate) retry_after: Option<String>,
+    pub(crate) cache_control: Option<String>,
     /// Null when the body is not JSON.
     pub(crate) body: Value,
     pub(crate) html: String,
@@ -162,6 +163,12 @@ impl Harness {
 
     pub(crate) async fn visit_in(&self, browser: &Browser, path: &str) -> TestResponse {
         self.send_request("GET", path, None, browser, "").await
+    }
+
+    /// Requests JSON, as the script of a page does.
+    pub(crate) async fn fetch_in(&self, browser: &Browser, path: &str) -> TestResponse {
+        let request = Request::get(path).header(header::COOKIE, &browser.cookie);
+        self.respond(request.header(header::ACCEPT, "application/json").body(Body::empty()).unwrap()).await
     }
 
     pub(crate) fn browser(&self) -> &Browser {
@@ -281,11 +288,14 @@ impl Harness {
         if !form.is_empty() {
             request = request.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
         }
-        let request = request.body(Body::from(form.to_owned())).unwrap();
+        self.respond(request.body(Body::from(form.to_owned())).unwrap()).await
+    }
+
+    async fn respond(&self, request: Request<Body>) -> TestResponse {
         let response = self.router.clone().oneshot(request).await.unwrap();
         let header = |name| response.headers().get(name).map(|it| it.to_str().unwrap().to_owned());
         let (location, set_cookie) = (header(header::LOCATION), header(header::SET_COOKIE));
-        let retry_after = header(header::RETRY_AFTER);
+        let (retry_after, cache_control) = (header(header::RETRY_AFTER), header(header::CACHE_CONTROL));
         let refresh_url = header(header::REFRESH).and_then(|it| Some(it.split_once("url=")?.1.to_owned()));
         let status = response.status().as_u16();
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
@@ -296,6 +306,7 @@ impl Harness {
             refresh_url,
             set_cookie,
             retry_after,
+            cache_control,
             body: serde_json::from_str(&html).unwrap_or_default(),
             html,
         }
