@@ -61,6 +61,13 @@ pub struct TextLength {
     unit: Unit,
 }
 
+impl TextLength {
+    /// Negative if the text is too long.
+    pub fn room(&self) -> i64 {
+        i64::from(self.max).saturating_sub_unsigned(self.length)
+    }
+}
+
 impl fmt::Display for TextLength {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of {} {}", self.length, self.max, self.unit.noun())
@@ -114,14 +121,20 @@ impl Rules {
         self.rules.iter().map(|rule| (rule, None)).chain(depending)
     }
 
-    /// The length of a text, and the most that the platform accepts; `None` without a limit.
-    pub fn text_length(&self, text: &str) -> Option<TextLength> {
-        self.rules.iter().find_map(|it| match it {
-            Rule::MaxText { max, counting } => {
-                Some(TextLength { length: counting.length(text), max: *max, unit: counting.unit })
-            }
-            _ => None,
-        })
+    /// The length of the text of a post with these files and options, and the most that the platform
+    /// accepts; `None` without a limit. Of several limits, the one that leaves the least room.
+    pub fn text_length(&self, text: &str, media: &[Attachment], options: &Options) -> Option<TextLength> {
+        let limits = self.applicable(options).filter_map(|(rule, _)| rule.text_limit(media));
+        let lengths = limits.map(|(max, counting)| {
+            let length = counting.length(text) + counting.warning_length(options);
+            TextLength { length, max, unit: counting.unit }
+        });
+        lengths.min_by_key(TextLength::room)
+    }
+
+    /// Whether the platform shows links shortened, and they count so.
+    pub fn shortens_links(&self) -> bool {
+        self.rules.iter().any(|it| matches!(it, Rule::MaxText { counting, .. } if counting.short_links))
     }
 
     /// Whether the platform cannot publish a thread with this many replies.

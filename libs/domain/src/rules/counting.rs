@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{emoji, links, mentions, weighted};
+use crate::options::Options;
 use crate::rich_text::DisplayText;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -164,9 +165,11 @@ impl Counting {
         length.saturating_sub(links).saturating_add(links.saturating_mul(each.into()))
     }
 
-    /// The length of a text in which everything counts as written.
-    pub(super) fn plain_length(self, text: &str) -> u64 {
-        self.unit.count(&self.unit.normalized(text))
+    /// What the option `content_warning` adds to the length of a text. There, everything counts as
+    /// written.
+    pub(super) fn warning_length(self, options: &Options) -> u64 {
+        let warning = options.text("content_warning").filter(|_| self.warnings).unwrap_or_default();
+        self.unit.count(&self.unit.normalized(warning))
     }
 
     fn push(self, counted: &mut String, text: &str) {

@@ -138,6 +138,20 @@ impl PostRule {
         names.iter().map(String::as_str).find(|it| is_fault(given.get(it).is_some()))
     }
 
+    /// The longest text of a post with these files, and the files that cause the limit.
+    pub(super) fn text_limit(&self, media: &[Attachment]) -> Option<(u32, Counting, &'static str)> {
+        let has = |wanted| media.iter().any(|it| it.mime_type.file_type() == wanted);
+        match self {
+            Self::MaxTextWithMedia { .. } if media.is_empty() => None,
+            Self::MaxTextWithMedia { max, counting } => {
+                let with = if has(FileType::Document) { "a document" } else { "images or videos" };
+                Some((*max, *counting, with))
+            }
+            Self::MaxTextWithVideo { max, counting } => has(FileType::Video).then_some((*max, *counting, "a video")),
+            _ => None,
+        }
+    }
+
     /// The error of this post, like the messages of [`Rule`](super::Rule).
     pub(super) fn fault(&self, text: &str, media: &[Attachment], options: &Options) -> Option<String> {
         let count_of_type = |wanted| media.iter().filter(|it| it.mime_type.file_type() == wanted).count() as u64;
@@ -161,15 +175,9 @@ impl PostRule {
                 let remark = || counting.counting_note(text);
                 (length < (*min).into()).then(|| format!("needs at least {min} {units}{}; this has {length}", remark()))
             }
-            Self::MaxTextWithMedia { max, counting } => {
-                let is_document = 0 < count_of_type(FileType::Document);
-                let with = if is_document { "a document" } else { "images or videos" };
-                let with = (!media.is_empty()).then_some(with)?;
-                text_length_violation(*max, *counting, text, with)
-            }
-            Self::MaxTextWithVideo { max, counting } => {
-                let with = (0 < count_of_type(FileType::Video)).then_some("a video")?;
-                text_length_violation(*max, *counting, text, with)
+            Self::MaxTextWithMedia { .. } | Self::MaxTextWithVideo { .. } => {
+                let (max, counting, with) = self.text_limit(media)?;
+                text_length_violation(max, counting, text, with)
             }
             Self::MaxHashtags { max } => max_violation(*max, tokens::hashtags(text) as u64, "hashtag"),
             Self::MaxMentions { max } => max_violation(*max, tokens::mentions(text) as u64, "mention"),

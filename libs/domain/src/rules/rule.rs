@@ -187,6 +187,15 @@ impl Rule {
         field.into()
     }
 
+    /// The longest text of a post with these files, if this rule limits it.
+    pub(super) fn text_limit(&self, media: &[Attachment]) -> Option<(u32, Counting)> {
+        match self {
+            Self::MaxText { max, counting } => Some((*max, *counting)),
+            Self::OfPost(rule) => rule.text_limit(media).map(|(max, counting, _)| (max, counting)),
+            _ => None,
+        }
+    }
+
     /// The messages about this text and these files, each with the limit and the actual value, to
     /// follow the platform's name. There is one for the post, or one for each file with an error.
     pub(super) fn faults(&self, text: &str, media: &[Attachment], options: &Options) -> Vec<String> {
@@ -194,9 +203,9 @@ impl Rule {
         let videos = || files_of_type(media, FileType::Video).count() as u64;
         let violation = match self {
             Self::MaxText { max, counting } => {
-                let warning = options.text("content_warning").filter(|_| counting.warnings).unwrap_or_default();
-                let length = counting.length(text) + counting.plain_length(warning);
-                let with = if warning.is_empty() { "" } else { ", the content warning included" };
+                let warning = counting.warning_length(options);
+                let length = counting.length(text) + warning;
+                let with = if warning == 0 { "" } else { ", the content warning included" };
                 let limit = || format!("{max} {}{}{with}", counting.unit.noun(), counting.counting_note(text));
                 limit_violation(*max, length, limit)
             }

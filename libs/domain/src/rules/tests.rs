@@ -213,6 +213,22 @@ fn document_must_be_the_only_file() {
 }
 
 #[test]
+fn shown_limit_is_the_one_that_leaves_the_least_room() {
+    let with_media = Rule::OfPost(PostRule::MaxTextWithMedia { max: 5, counting: Counting::code_points() });
+    let rules = Rules::new("Example", [Rule::max_text(10, Counting::code_points().with_warnings()), with_media]);
+    let warning = [("content_warning".to_owned(), OptionValue::Text("x".repeat(8)))].into_iter().collect();
+    let length = |media: &[Attachment], options: &Options| {
+        let length = rules.text_length("words!", media, options).unwrap();
+        (length.to_string(), length.room())
+    };
+
+    assert_eq!(length(&[], Options::NONE), ("6 of 10 characters".to_owned(), 4));
+    assert_eq!(length(&[an_attachment(1)], Options::NONE), ("6 of 5 characters".to_owned(), -1));
+    assert_eq!(length(&[an_attachment(1)], &warning), ("14 of 10 characters".to_owned(), -4));
+    assert_eq!(Rules::new("Example", []).text_length("words!", &[], Options::NONE), None);
+}
+
+#[test]
 fn media_may_be_required() {
     assert_eq!(messages(&many_rules(), "words", &[]), ["Example needs at least 1 image or video; this has 0"]);
     assert_eq!(messages(&rules(), "words", &[]), Vec::<String>::new());
