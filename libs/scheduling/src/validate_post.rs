@@ -31,15 +31,34 @@ pub struct Warning {
 impl Scheduling {
     /// The result if this request were scheduled; without a time, for now.
     pub async fn validate_post(&self, user: UserId, request: NewPost) -> Result<PostValidated, SchedulingError> {
+        let scheduled_at = request.scheduled_at.or_else(|| Some(self.clock.now()));
+        let request = NewPost { scheduled_at, ..request };
+        let (decision, accounts) = self.decide_unwritten(user, &request).await?;
+        Ok(match decision {
+            PostDecision::Accepted(post) => PostValidated::Fine(warnings(&post, &request, &accounts)),
+            PostDecision::Refused(reason) => PostValidated::Refused(reason),
+        })
+    }
+
+    /// The draft that this request would create, for a preview; `None` if it would be refused.
+    pub async fn draft(&self, user: UserId, request: NewPost) -> Result<Option<Box<Post>>, SchedulingError> {
+        let request = NewPost { scheduled_at: None, ..request };
+        Ok(match self.decide_unwritten(user, &request).await?.0 {
+            PostDecision::Accepted(post) => Some(post),
+            PostDecision::Refused(_) => None,
+        })
+    }
+
+    async fn decide_unwritten(
+        &self,
+        user: UserId,
+        request: &NewPost,
+    ) -> Result<(PostDecision, Accounts), SchedulingError> {
         let now = self.clock.now();
-        let request = NewPost { scheduled_at: request.scheduled_at.or(Some(now)), ..request };
         let connections: BTreeSet<_> = request.targets.iter().map(|it| it.connection_id).collect();
         let context = self.store.load_post_context(user, connections, ids(&request.files()), None, now).await?;
-        let post = match self.decide_post(&request, &context, now).await? {
-            PostDecision::Accepted(post) => post,
-            PostDecision::Refused(reason) => return Ok(PostValidated::Refused(reason)),
-        };
-        Ok(PostValidated::Fine(warnings(&post, &request, &context.accounts)))
+        let decision = self.decide_post(request, &context, now).await?;
+        Ok((decision, context.accounts))
     }
 }
 
