@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use reqwest::{Client, Method, RequestBuilder, StatusCode};
+use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 use steps::wordpress::WordpressProgram;
 use tempfile::TempDir;
@@ -194,8 +194,8 @@ impl WordpressServer {
     pub async fn create_password(&self) -> Result<String> {
         let name = format!("by hand, {}", self.passwords_created.fetch_add(1, Ordering::SeqCst));
         let path = format!("wp/v2/users/{}/application-passwords", self.author);
-        let created: Value =
-            self.request_as_administrator(Method::POST, &path, &[("name", &name)]).send().await?.json().await?;
+        let response = self.request_as_administrator(Method::POST, &path, &[("name", &name)]).send().await?;
+        let created = self.parse(&path, response).await?;
         Ok(text(&created, "password")?.to_owned())
     }
 
@@ -203,18 +203,27 @@ impl WordpressServer {
     pub async fn call(&self, method: Method, path: &str, body: &Value) -> Result<Value> {
         let request = self.request_as_administrator(method, path, &[]);
         let response = if body.is_null() { request } else { request.json(body) }.send().await?;
-        let status = response.status();
-        let body = response.text().await?;
-        ensure!(status.is_success(), "{path}: {status} {body}");
-        Ok(serde_json::from_str(&body)?)
+        self.parse(path, response).await
     }
 
     pub async fn list(&self, path: &str, query: &[(&str, &str)]) -> Result<Vec<Value>> {
         let response = self.request_as_administrator(Method::GET, path, query).send().await?;
+        Ok(serde_json::from_value(self.parse(path, response).await?)?)
+    }
+
+    /// Reads a successful response. An error has the last lines of the log, because PHP writes its
+    /// own errors only there.
+    async fn parse(&self, path: &str, response: Response) -> Result<Value> {
         let status = response.status();
         let body = response.text().await?;
-        ensure!(status.is_success(), "{path}: {status} {body}");
-        Ok(serde_json::from_str(&body)?)
+        match serde_json::from_str(&body) {
+            Ok(parsed) if status.is_success() => Ok(parsed),
+            _ => {
+                let log = fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
+                let lines: Vec<_> = log.lines().rev().take(10).collect();
+                fail!("{path}: {status} {body:?}; the log, last line first:\n{}", lines.join("\n"))
+            }
+        }
     }
 
     fn request_as_administrator(&self, method: Method, path: &str, query: &[(&str, &str)]) -> RequestBuilder {
