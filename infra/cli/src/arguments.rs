@@ -89,6 +89,8 @@ pub(crate) enum Command {
     /// Forward webhook events to a program on this machine.
     #[command(after_help = webhooks::LISTEN_HELP)]
     Listen(Listen),
+    /// Show how the service finds a post whose response was lost: needs `cargo dev` on this machine.
+    Demo(Demo),
     /// Run an MCP server for an assistant on standard input and output. The scopes of the token are
     /// printed on standard error.
     Mcp(Mcp),
@@ -130,6 +132,13 @@ pub(crate) struct Mcp {
     /// Folder whose images, videos and PDF documents the assistant may upload.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) files: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct Demo {
+    /// Do not open a browser; open the printed URLs yourself.
+    #[arg(long)]
+    pub(crate) no_browser: bool,
 }
 
 #[derive(Args)]

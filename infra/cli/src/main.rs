@@ -4,6 +4,7 @@ mod account;
 mod arguments;
 mod assistant;
 mod connecting;
+mod demo;
 mod error;
 mod export;
 mod files;
@@ -64,6 +65,7 @@ async fn run(arguments: Arguments) -> Result<(), CliError> {
         Command::Export(it) => export::run(&Session::open(&common)?, &it).await,
         Command::Webhooks { command } => webhooks::run(&Session::open(&common)?, command).await,
         Command::Mcp(it) => assistant::run(&Session::open(&common)?, &it).await,
+        Command::Demo(it) => demo::run(&Session::open(&common)?, &it).await,
         Command::Listen(it) => listen::run(&Session::open(&common)?, &it).await,
     }
 }

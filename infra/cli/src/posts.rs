@@ -117,7 +117,7 @@ fn notice_of_pages(meta: PageMeta, what: &str) {
     }
 }
 
-async fn attempts(session: &Session, id: u64, which: &ListAttempts) -> Result<(), CliError> {
+pub(crate) async fn attempts(session: &Session, id: u64, which: &ListAttempts) -> Result<(), CliError> {
     let attempts = session.client.list_attempts(id, which).await.map_err(CliError::about("post", id))?;
     if session.json {
         return output::line(&attempts.json);

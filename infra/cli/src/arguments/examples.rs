@@ -55,6 +55,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("webhooks redeliver", &["social webhooks redeliver 7 msg_2bN"]),
     ("webhooks key", &["social webhooks key"]),
     ("listen", &["social listen --forward http://localhost:4000/hooks", "social listen 7"]),
+    ("demo", &["social demo", "social demo --no-browser"]),
     ("mcp", &["social --profile drafts mcp --drafts", "social mcp --files ~/Pictures"]),
     ("completions", &["social completions bash > ~/.local/share/bash-completion/completions/social"]),
     ("man", &["social man ~/.local/share/man/man1"]),
