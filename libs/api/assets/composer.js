@@ -1,5 +1,5 @@
-// Uploads the files that a user chooses for a post, straight to the bucket, and adds them to the
-// form. The server renders what was added, so this script builds no part of the post.
+// The form of a post. Uploads the files that a user chooses, straight to the bucket, and adds them to
+// the form: the server renders what was added. Offers the values of options that a platform lists.
 'use strict';
 
 const form = document.querySelector('form.composer');
@@ -7,18 +7,21 @@ const box = document.querySelector('#upload');
 const input = box && box.querySelector('input[type=file]');
 const list = box && box.querySelector('ul');
 
-// A file that fails is reported at its line, and the others continue.
+// An error whose message is shown to the user.
 class Refused extends Error {}
 
-async function target(file) {
-  const response = await fetch('/account/files', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-csrf-token': form.elements.csrf.value },
-    body: JSON.stringify({ mime_type: file.type, filename: file.name, size: file.size }),
-  });
+async function read(response) {
   if (response.ok) return response.json();
   const answer = await response.json().catch(() => ({}));
   throw new Refused(answer.message || 'The page is out of date. Reload it and try again.');
+}
+
+async function target(file) {
+  return read(await fetch('/account/files', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-csrf-token': form.elements.csrf.value },
+    body: JSON.stringify({ mime_type: file.type, filename: file.name, size: file.size }),
+  }));
 }
 
 function put(url, headers, file, onProgress) {
@@ -37,6 +40,7 @@ function put(url, headers, file, onProgress) {
   });
 }
 
+// A file that fails is reported at its line, and the others continue.
 async function upload(file) {
   const line = list.appendChild(document.createElement('li'));
   const say = (text) => { line.textContent = `${file.name}: ${text}`; };
@@ -77,4 +81,45 @@ async function uploadAll() {
 if (input) {
   box.hidden = false;
   input.addEventListener('change', uploadAll);
+}
+
+// The values that a platform lists for an option replace its text field.
+function valueList(field, values, first) {
+  const value = field.value.trim();
+  const select = document.createElement('select');
+  Object.assign(select, { id: field.id, name: field.name });
+  select.setAttribute('aria-describedby', field.getAttribute('aria-describedby'));
+  select.append(new Option(first, ''), ...values.map((it) => new Option(it.label, it.value)));
+  if (value && !values.some((it) => it.value === value)) select.append(new Option(value, value));
+  select.value = value;
+  return select;
+}
+
+async function loadValues(link) {
+  const field = document.getElementById(link.dataset.field);
+  const status = document.createElement('p');
+  status.setAttribute('role', 'status');
+  field.after(status);
+  Object.assign(status, { className: 'hint', textContent: 'The values are loading.' });
+  try {
+    // Without a session, the service redirects to the sign-in page.
+    const request = { headers: { accept: 'application/json' }, redirect: 'manual' };
+    const { data } = await read(await fetch(link.href, request));
+    if (data.length === 0) throw new Refused('The platform lists no values for this account.');
+    const select = valueList(field, data, link.dataset.first);
+    const hasFocus = document.activeElement === field;
+    field.replaceWith(select);
+    if (hasFocus) select.focus();
+    status.remove();
+    link.remove();
+  } catch (error) {
+    const text = error instanceof Refused ? error.message : 'The values could not be loaded. Enter the value, or reload the page.';
+    Object.assign(status, { className: 'error', textContent: text });
+  }
+}
+
+for (const link of document.querySelectorAll('a[data-field]')) {
+  const details = link.closest('details');
+  if (details.open) loadValues(link);
+  else details.addEventListener('toggle', () => loadValues(link), { once: true });
 }

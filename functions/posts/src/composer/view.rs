@@ -131,6 +131,8 @@ struct OptionView {
     about: &'static str,
     input: Input,
     is_required: bool,
+    /// The page with its values; `None` if the platform lists none.
+    choices: Option<String>,
 }
 
 enum Input {
@@ -292,7 +294,7 @@ impl Form<'_> {
         let (content, has_no_text) = (field("content"), has("no_text"));
         let text = if content.value.trim().is_empty() { self.entries.get("content") } else { &content.value };
         let specs = self.context.vocabulary.options(&account.provider);
-        let options: Vec<_> = specs.iter().map(|it| self.option(&name, it)).collect();
+        let options: Vec<_> = specs.iter().map(|it| self.option(account.connection_id, it)).collect();
         let prefix = format!("{name}.");
         let is_adjusted = !content.value.is_empty()
             || has_no_text
@@ -358,14 +360,17 @@ impl Form<'_> {
         self.errors.within(name).filter(|it| !it.0.starts_with(&options)).map(|it| it.1.clone()).collect()
     }
 
-    fn option(&self, account: &str, spec: &OptionSpec) -> OptionView {
-        let field = self.field(&format!("{account}.options.{}", spec.name));
+    fn option(&self, account: ConnectionId, spec: &OptionSpec) -> OptionView {
+        let name = spec.name;
+        let field = self.field(&format!("{}.options.{name}", account_prefix(account)));
+        let choices = || format!("/account/connections/{account}/choices/{name}");
         OptionView {
             input: Input::new(spec.kind, &field.value),
             field,
-            label: label(spec.name),
+            label: label(name),
             about: spec.about,
             is_required: spec.required == Required::Always,
+            choices: spec.kind.is_listed().then(choices),
         }
     }
 }
