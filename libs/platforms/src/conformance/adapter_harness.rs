@@ -11,8 +11,9 @@ use std::sync::{Arc, Mutex};
 
 use chrono::TimeDelta;
 use domain::clock::Clock;
+use domain::connection::Connection;
 use domain::delivery::AttemptError;
-use domain::testing::noon;
+use domain::testing::{a_connection, a_user, noon};
 use domain::token::{Pkce, random_token};
 use egress::AddressPolicy;
 use secrecy::ExposeSecret;
@@ -23,6 +24,7 @@ pub use self::delivery::{DeliveryResult, Post, TestFiles, Tunnel};
 use super::fake_platform::{Decision, FakePlatform};
 use crate::account::{Account, Credentials};
 use crate::app::{AppSource, AppUnavailable};
+use crate::choices::ChoicesRequest;
 use crate::connect_flow::{
     AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, ConnectError, FieldValues, RefreshError,
 };
@@ -221,6 +223,15 @@ impl<N: FakePlatform> AdapterHarness<N> {
         let account = accounts.remove(0);
         self.store_credentials(&account.credentials);
         Some(account)
+    }
+
+    /// The choices of an option: values and labels.
+    pub async fn choices(&self, account: &Account, option: &str) -> Result<Vec<(String, String)>, AttemptError> {
+        let connection = Connection { profile: account.profile.clone(), ..a_connection(&a_user()) };
+        let request =
+            ChoicesRequest { option, query: None, connection: &connection, credentials: &account.credentials };
+        let choices = self.check_redacted(self.connector().choices(&request, self.clock.now()).await)?;
+        Ok(choices.into_iter().map(|it| (it.value, it.label)).collect())
     }
 
     /// Stores credentials in place of the earlier ones.

@@ -37,6 +37,14 @@ pub fn sample(mime_type: MimeType, number: u8) -> Sample {
     Sample { attachment, bytes }
 }
 
+/// A file of this size. Decoders ignore the zeros at its end.
+pub fn sample_with_size(mime_type: MimeType, size_bytes: usize) -> Sample {
+    let mut file = sample(mime_type, 1);
+    file.bytes.resize(size_bytes, 0);
+    file.attachment.size_bytes = size_bytes as u64;
+    file
+}
+
 /// A picture fitted by roughly the rules of the media service.
 pub(super) fn fitted(bytes: &[u8], bounds: PictureBounds) -> FittedPicture {
     let Ok(mut picture) = image::load_from_memory(bytes) else {

@@ -19,7 +19,7 @@ use tokio::sync::OnceCell;
 use super::AdapterHarness;
 use super::public_files::PublicFiles;
 use crate::account::{Account, Credentials};
-use crate::conformance::fake_platform::FakePlatform;
+use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use crate::conformance::samples::{self, Sample};
 use crate::platform::{FollowUp, Followed, Step};
 use crate::publish_request::{FittedPicture, MediaBytes, MediaReadError, MediaReader, PublishRequest, ReplyTo};
@@ -207,6 +207,15 @@ impl<N: FakePlatform> AdapterHarness<N> {
             self.claim(post, platform_post_id);
         }
         published
+    }
+
+    /// Publishes with a fault that leaves the outcome unknown. Returns the start of the call.
+    pub async fn lose_outcome(&self, post: &Post<'_>, fault: InjectedFault) -> DateTime<Utc> {
+        let called_at = self.clock.now();
+        self.fake.inject_fault(Call::Publish, fault, 1);
+        let error = self.publish(post).await.unwrap_err();
+        assert!(matches!(error, AttemptError::Unknown { .. }), "{error:?}");
+        called_at
     }
 
     /// Looks up a publish call that began at `called_at`.
