@@ -92,7 +92,7 @@ pub async fn every_supported_file_type_is_published<N: FakePlatform>() {
     }
 }
 
-/// In the order of the post.
+/// In the order of the post. Each is opened when its turn comes, so that few are in memory.
 pub async fn maximum_number_of_files_is_published_in_order<N: FakePlatform>() {
     let harness = AdapterHarness::<N>::new().await;
     let account = harness.connect().await;
@@ -102,6 +102,7 @@ pub async fn maximum_number_of_files_is_published_in_order<N: FakePlatform>() {
 
     harness.deliver(&mut post).await.unwrap();
 
+    assert!(post.max_open() <= 1, "{} files were open at the same time", post.max_open());
     let public = harness.fake.public_posts();
     assert_eq!(public[0].media.len(), files.len());
     for (file, shown) in files.iter().zip(&public[0].media) {
