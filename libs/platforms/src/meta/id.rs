@@ -47,3 +47,18 @@ impl fmt::Display for GraphId {
 pub(crate) fn listed(ids: &[GraphId]) -> String {
     ids.iter().map(GraphId::as_str).collect::<Vec<_>>().join(",")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn id_cannot_become_a_path() {
+        for id in ["17", "17_18", &"1".repeat(64)] {
+            assert_eq!(GraphId::try_from(id.to_owned()).unwrap().as_str(), id);
+        }
+        for other in ["", "me", "../me", "17/../18", "17?x=y", &"1".repeat(65)] {
+            assert!(GraphId::try_from(other.to_owned()).is_err(), "{other}");
+        }
+    }
+}
