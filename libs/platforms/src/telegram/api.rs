@@ -208,7 +208,15 @@ mod tests {
             (403, "Forbidden: bot was kicked from the supergroup chat"),
             (400, "Bad Request: chat not found"),
             (400, "Bad Request: need administrator rights in the channel chat"),
+            (400, "Bad Request: have no rights to send a message"),
+            (400, "Bad Request: have no write access to the chat"),
+            (400, "Bad Request: not enough rights to send text messages to the chat"),
+            (400, "Bad Request: group chat was deactivated"),
+            (400, "Bad Request: CHAT_ADMIN_REQUIRED"),
+            (400, "Bad Request: CHAT_RESTRICTED"),
             (400, "Bad Request: CHAT_WRITE_FORBIDDEN"),
+            (400, "Bad Request: CHANNEL_PRIVATE"),
+            (400, "Bad Request: USER_BANNED_IN_CHANNEL"),
             (400, "Bad Request: group chat was upgraded to a supergroup chat"),
         ] {
             assert!(matches!(attempt_error(status, description), AttemptError::Unauthorized { .. }), "{description}");
