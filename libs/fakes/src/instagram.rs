@@ -120,8 +120,6 @@ struct Memory {
     /// How many posts may be published within a day.
     quota: usize,
     account_type: &'static str,
-    /// Whether token responses are flat, as clients observe them, or have the documented list.
-    is_flat: bool,
     /// The requested permissions that the user declines.
     declined: Vec<String>,
     /// The user's Pages on Facebook.
@@ -146,7 +144,6 @@ impl Memory {
             listed_after: TimeDelta::zero(),
             quota: 100,
             account_type: "Media_Creator",
-            is_flat: false,
             declined: Vec::new(),
             pages: vec![Page::for_account()],
             refusals: Vec::new(),
@@ -228,11 +225,6 @@ impl<const BY_FACEBOOK: bool> Instagram<BY_FACEBOOK> {
         self.fake.memory().account_type = account_type;
     }
 
-    /// Token responses are flat, as clients observe them, without the documented list.
-    pub fn use_flat_token_response(&self) {
-        self.fake.memory().is_flat = true;
-    }
-
     /// The user declines these permissions from now on.
     pub fn declines(&self, permissions: &[&str]) {
         self.fake.memory().declined = permissions.iter().map(|it| (*it).to_owned()).collect();
@@ -245,11 +237,6 @@ impl<const BY_FACEBOOK: bool> Instagram<BY_FACEBOOK> {
 
     pub fn latest(&self) -> Value {
         self.fake.memory().posts.last().map(Post::described).unwrap_or_default()
-    }
-
-    /// When the latest access token expires, in seconds since 1970.
-    pub fn ends_at(&self) -> Option<i64> {
-        Some(self.fake.oauth().grants.last()?.expires_at?.timestamp())
     }
 }
 

@@ -13,7 +13,7 @@ mod poll;
 mod posts;
 mod text;
 
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 use axum::routing::{get, post};
 use chrono::TimeDelta;
@@ -22,11 +22,11 @@ use serde_json::{Value, json};
 
 use self::making::Content;
 use self::posts::Post;
-use crate::fake::injected_faults::InjectedFaults;
+
 use crate::fake::oauth::{self, Client, Pkce, Refresh, Rules};
 use crate::fake::request_log::RequestLog;
 use crate::fake::server;
-use crate::meta::containers::{Containers, WORK};
+use crate::meta::containers::Containers;
 use crate::meta::error::GraphError;
 use crate::meta::usage::{self, Usage};
 use crate::meta::{Ids, long_lived};
@@ -63,20 +63,8 @@ struct Memory {
     /// Oldest first.
     posts: Vec<Post>,
     ids: Ids,
-    /// Processing times of text, an image and a video.
-    work: [TimeDelta; 3],
-    /// Hosts from which the fake fetches no files.
-    refused_hosts: Vec<String>,
     /// The URLs of fetched files, in order.
     fetched: Vec<String>,
-    /// Whether the token cannot read the profile.
-    is_hidden: bool,
-    /// Error of all new containers.
-    fault: Option<&'static str>,
-    /// Delay after publication before a post is listed.
-    listed_after: TimeDelta,
-    /// Maximum posts per day.
-    quota: usize,
     /// Errors of the next calls, by suffix of the path.
     refusals: Vec<(&'static str, GraphError)>,
 }
@@ -88,13 +76,7 @@ impl Threads {
             containers: Containers::default(),
             posts: Vec::new(),
             ids: Ids::default(),
-            work: WORK,
-            refused_hosts: Vec::new(),
             fetched: Vec::new(),
-            is_hidden: false,
-            fault: None,
-            listed_after: TimeDelta::zero(),
-            quota: 250,
             refusals: Vec::new(),
         };
         let routes = oauth::page_at::<Fake>("/oauth/authorize")
@@ -112,53 +94,13 @@ impl Threads {
         Self { request_log: fake.request_log.clone(), fake, usage }
     }
 
-    /// The injected faults of the intermediary.
-    pub fn intermediary(&self) -> MutexGuard<'_, InjectedFaults> {
-        self.fake.injected_faults()
-    }
-
     /// The next call to a path with this suffix fails with this error.
     pub fn refuses(&self, path: &'static str, error: GraphError) {
         self.fake.memory().refusals.push((path, error));
     }
 
-    /// Sets the processing time of every container.
-    pub fn works_for(&self, time: TimeDelta) {
-        self.fake.memory().work = [time; 3];
-    }
-
-    /// New containers fail with this message after processing; `None` ends this.
-    pub fn fail_containers(&self, message: Option<&'static str>) {
-        self.fake.memory().fault = message;
-    }
-
-    /// Fetches no files from these hosts.
-    pub fn refuses_hosts(&self, hosts: &[&str]) {
-        self.fake.memory().refused_hosts = hosts.iter().map(|it| (*it).to_owned()).collect();
-    }
-
-    /// Denies the token access to the profile, although the token is valid.
-    pub fn hide_profile(&self) {
-        self.fake.memory().is_hidden = true;
-    }
-
-    /// Deletes every container that is not public.
-    pub fn forgets_containers(&self) {
-        self.fake.memory().containers.forget();
-    }
-
     pub fn containers(&self) -> usize {
         self.fake.memory().containers.count()
-    }
-
-    /// Sets the delay after publication before a post is listed.
-    pub fn lists_after(&self, time: TimeDelta) {
-        self.fake.memory().listed_after = time;
-    }
-
-    /// Sets the maximum posts per day.
-    pub fn permits(&self, quota: usize) {
-        self.fake.memory().quota = quota;
     }
 
     /// Adds a reply of another profile to a post.
@@ -172,10 +114,5 @@ impl Threads {
     /// The options of the latest post.
     pub fn latest_fields(&self) -> Value {
         self.fake.memory().posts.last().map(|it| it.content.said.clone()).unwrap_or_default()
-    }
-
-    /// Expiry of the latest access token, in seconds since 1970.
-    pub fn ends_at(&self) -> Option<i64> {
-        Some(self.fake.oauth().grants.last()?.expires_at?.timestamp())
     }
 }

@@ -77,10 +77,6 @@ async fn issue_short_token(
     }
     let scopes = oauth.grants.iter().find(|it| it.access_token == token).map(|it| it.scopes.clone());
     let scopes = scopes.unwrap_or_default();
-    if memory.is_flat {
-        let user: u64 = ID.parse().map_err(|_| login_error("no id"))?;
-        return Ok(Json(json!({ "access_token": token, "user_id": user, "permissions": scopes })));
-    }
     let object = json!({ "access_token": token, "user_id": ID, "permissions": scopes.join(",") });
     Ok(Json(json!({ "data": [object] })))
 }

@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use super::access::{PUBLISH, REPLY};
 use super::{Fake, Memory, poll, text};
-use crate::meta::containers::State as LimitUsage;
+use crate::meta::containers::{State as LimitUsage, WORK};
 use crate::meta::error::GraphError;
-use crate::meta::fetched::{Fetched, FileProblem, Limits, NotFetched, fetch_medium};
+use crate::meta::fetched::{Fetched, FileProblem, Limits, fetch_medium};
 use crate::meta::fields::Fields;
 
 /// Content of a container, and of the post made from it.
@@ -171,13 +171,11 @@ impl Fake {
             read_post_options(&mut fields, json!({}), Vec::new())?
         };
         fields.end()?;
-        let refused_hosts = self.memory().refused_hosts.clone();
-        let file = match fetch_medium(is_video, &address, &refused_hosts).await {
+        let file = match fetch_medium(is_video, &address, &[]).await {
             Ok(file) => {
                 self.memory().fetched.push(address);
                 file
             }
-            Err(NotFetched::HostRefused) if is_video => return Ok((content, Some("UNKNOWN".to_owned()))),
             Err(_) if is_video => return Ok((content, Some("FAILED_DOWNLOADING_VIDEO".to_owned()))),
             Err(_) => {
                 let error = GraphError::new(9_004, "Only photo or video can be accepted as media type.");
@@ -229,13 +227,12 @@ pub(super) fn no_media() -> GraphError {
 
 impl Memory {
     fn make(&mut self, content: Content, failure: Option<String>, now: DateTime<Utc>) -> String {
-        let [read_text, of_image, of_video] = self.work;
+        let [read_text, of_image, of_video] = WORK;
         let of_file = |it: &File| match it.file.mime_type.file_type() {
             FileType::Image => of_image,
             FileType::Video | FileType::Document => of_video,
         };
         let work = content.files.iter().map(of_file).chain([read_text]).max().unwrap_or(TimeDelta::zero());
-        let failure = failure.or_else(|| self.fault.map(str::to_owned));
         self.containers.make(&mut self.ids, content, work, failure, now)
     }
 }

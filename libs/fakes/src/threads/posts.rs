@@ -54,6 +54,9 @@ const MEDIA: Node = Node {
 /// Fields of limits.
 const LIMITS: Node = Node { kind: "ThreadsPublishingLimit", fields: &["quota_usage", "config"], unasked: &[] };
 
+/// The most posts of a day.
+const QUOTA: usize = 250;
+
 /// `POST /{threads-user-id}/threads_publish`
 pub(super) async fn publish(
     State(fake): State<Arc<Fake>>,
@@ -66,7 +69,7 @@ pub(super) async fn publish(
     fields.end()?;
     let (mut memory, now) = (fake.memory(), fake.clock.now());
     let is_reply = memory.containers.get(&container).is_some_and(|it| it.content.reply_to.is_some());
-    if !is_reply && memory.quota <= memory.count_published_today(now) {
+    if !is_reply && QUOTA <= memory.count_published_today(now) {
         let message = "You reached maximum number of posts that is allowed to be published by Content Publishing API.";
         return Err(GraphError::new(9, "Application request limit reached")
             .subcode(2_207_042)
@@ -88,9 +91,6 @@ pub(super) async fn show(
 ) -> Result<Json<Value>, GraphError> {
     fake.accept(&headers, &mut fields, if id == "me" { "me" } else { "id" }, BASIC)?;
     if [ID, "me"].contains(&id.as_str()) {
-        if fake.memory().is_hidden {
-            return Err(GraphError::object_not_found(&id));
-        }
         return profile(fields).map(Json);
     }
     let asked = fields.text("fields");
@@ -119,12 +119,8 @@ pub(super) async fn list(
     let since = fields.number("since", 0, i64::MAX)?.unwrap_or_default();
     let until = fields.number("until", 0, i64::MAX)?.unwrap_or(i64::MAX);
     fields.end()?;
-    let (memory, now) = (fake.memory(), fake.clock.now());
-    let is_listed = |it: &&Post| {
-        it.content.reply_to.is_none()
-            && it.at + memory.listed_after <= now
-            && (since..=until).contains(&it.at.timestamp())
-    };
+    let memory = fake.memory();
+    let is_listed = |it: &&Post| it.content.reply_to.is_none() && (since..=until).contains(&it.at.timestamp());
     let listed = memory.posts.iter().rev().filter(is_listed);
     let entries: Result<Vec<_>, _> = listed.map(|it| MEDIA.select(&post_json(it), asked.as_deref())).collect();
     Ok(Json(page.respond(entries?, "https://graph.threads.net/v1.0/me/threads")))
@@ -142,11 +138,11 @@ pub(super) async fn replies(
     let (page, asked) = (Page::asked(&mut fields)?, fields.text("fields"));
     let is_reverse = fields.flag("reverse")?.unwrap_or(true);
     fields.end()?;
-    let (memory, now) = (fake.memory(), fake.clock.now());
+    let memory = fake.memory();
     if !memory.posts.iter().any(|it| it.id == id && !it.content.is_by_visitor) {
         return Err(GraphError::object_not_found(&id));
     }
-    let is_listed = |it: &&Post| it.content.reply_to.as_ref() == Some(&id) && it.at + memory.listed_after <= now;
+    let is_listed = |it: &&Post| it.content.reply_to.as_ref() == Some(&id);
     let mut listed: Vec<_> = memory.posts.iter().filter(is_listed).collect();
     if is_reverse {
         listed.reverse();
@@ -167,8 +163,8 @@ pub(super) async fn limit(
     let asked = fields.text("fields");
     fields.end()?;
     let (memory, now) = (fake.memory(), fake.clock.now());
-    let (total, used) = (memory.quota, memory.count_published_today(now));
-    let object = json!({ "quota_usage": used, "config": { "quota_total": total, "quota_duration": 86_400 } });
+    let used = memory.count_published_today(now);
+    let object = json!({ "quota_usage": used, "config": { "quota_total": QUOTA, "quota_duration": 86_400 } });
     Ok(Json(json!({ "data": [LIMITS.select(&object, asked.as_deref())?] })))
 }
 

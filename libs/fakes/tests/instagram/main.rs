@@ -1,19 +1,17 @@
 //! Behavior specific to Instagram.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
-#[path = "../meta/both.rs"]
-mod both;
 mod connecting;
 mod containers;
 mod fetching;
 mod publishing;
 mod rules;
 
+use chrono::TimeDelta;
 use fakes::instagram::Instagram;
-use http::Method;
-use platforms::Account;
 use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::options::{list, options, text};
+use platforms::{Account, RefreshError};
 
 async fn harness() -> (AdapterHarness<Instagram>, Account) {
     let harness = AdapterHarness::new().await;
@@ -26,18 +24,17 @@ async fn by_facebook() -> AdapterHarness<Instagram<true>> {
     AdapterHarness::new().await
 }
 
-#[tokio::test]
-async fn page_at_the_quota_delays_the_post() {
-    let block = |it: &Instagram, status| it.intermediary().block(Method::GET, "publishing_limit", status, 1);
-    both::page_delays_the_post(block).await;
-}
-
+/// A token of today is not extended, and nothing is lost by the attempt.
 #[tokio::test]
 async fn young_token_is_not_extended() {
-    both::young_token_is_not_extended::<Instagram>().await;
-}
+    let (harness, _) = harness().await;
 
-#[tokio::test]
-async fn second_call_publishes_nothing() {
-    both::second_call_publishes_nothing::<Instagram>().await;
+    let refusal = harness.refresh().await.unwrap_err();
+    assert!(matches!(&refusal, RefreshError::Unreachable(it) if it.contains("24 hours")), "{refusal:?}");
+    harness.clock.advance(TimeDelta::days(1));
+    let renewed = harness.refresh().await.unwrap();
+
+    assert_eq!((renewed.expires_at.unwrap() - harness.clock.now()).num_days(), 59);
+    let due_at = harness.publisher().refresh_policy().due_at(&renewed, harness.clock.now());
+    assert!(harness.clock.now() + TimeDelta::days(1) <= due_at, "not before it is a day old");
 }

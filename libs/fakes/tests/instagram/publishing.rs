@@ -10,19 +10,6 @@ use platforms::conformance::samples::sample;
 use super::{harness, options, text};
 
 #[tokio::test]
-async fn a_container_that_is_not_ready_after_all_is_published_a_little_later() {
-    let (harness, account) = harness().await;
-    let mut post = harness.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
-    harness.fake.refuses("media_publish", GraphError::new(9_007, "Media ID is not available").subcode(2_207_027));
-
-    let error = harness.publish(&post).await.unwrap_err();
-    assert!(matches!(error, AttemptError::RetryLater { retry_at: Some(_), .. }), "{error:?}");
-    harness.deliver(&mut post).await.unwrap();
-
-    assert_eq!((harness.fake.public_posts().len(), harness.fake.containers()), (1, 1), "the same container");
-}
-
-#[tokio::test]
 async fn a_container_that_is_forgotten_or_too_old_is_made_anew() {
     for is_old in [false, true] {
         let (harness, account) = harness().await;
@@ -39,20 +26,19 @@ async fn a_container_that_is_forgotten_or_too_old_is_made_anew() {
     }
 }
 
+/// Of two calls with one container, only the first publishes; the look-up finds its post.
 #[tokio::test]
-async fn a_quota_that_ends_at_the_public_call_is_turned_into_a_time() {
+async fn second_call_publishes_nothing() {
     let (harness, account) = harness().await;
-    let mut post = harness.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
-    harness.fake.permits(1);
-    let first = harness.clock.now();
-    harness.fake.publish_manual_post("by hand");
+    let post = harness.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
+    let since = harness.clock.now();
+    let published = harness.publish(&post).await.unwrap();
 
     let error = harness.publish(&post).await.unwrap_err();
 
-    let at = first + TimeDelta::days(1);
-    assert!(matches!(error, AttemptError::RetryLater { retry_at: Some(it), .. } if it == at), "{error:?}");
-    harness.fake.permits(100);
-    harness.deliver(&mut post).await.unwrap();
+    assert!(matches!(error, AttemptError::Unknown { may_still_run: false, .. }), "{error:?}");
+    assert_eq!(harness.resolve(&post, since).await, Resolution::Found(published));
+    assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]
@@ -60,9 +46,7 @@ async fn what_is_public_and_not_listed_yet_is_waited_for_and_then_reported_witho
     let (harness, account) = harness().await;
     harness.fake.lists_after(TimeDelta::days(1));
     let post = harness.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
-    let since = harness.clock.now();
-    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    harness.publish(&post).await.unwrap_err();
+    let since = harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
 
     assert!(matches!(harness.resolve(&post, since).await, Resolution::Pending { .. }));
     harness.clock.advance(TimeDelta::minutes(11));

@@ -1,7 +1,6 @@
 //! Steps before the publish call.
 
 use chrono::TimeDelta;
-use domain::delivery::AttemptError;
 use domain::media::{AltText, MimeType};
 use platforms::conformance::fake_platform::{Call, FakePlatform};
 use platforms::conformance::samples::sample;
@@ -54,22 +53,6 @@ async fn a_carousel_mixes_pictures_and_films_in_their_order_each_with_its_words(
 }
 
 #[tokio::test]
-async fn a_film_that_threads_does_not_take_is_refused_with_its_place() {
-    let (harness, account) = harness().await;
-    for words in ["INVALID_BIT_RATE", "INVALID_ASPEC_RATIO", "FAILED_PROCESSING_AUDIO", "INVALID_AUDIO_CHANNELS"] {
-        harness.fake.fail_containers(Some(words));
-        let mut post = harness.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
-        let before = harness.fake.containers();
-
-        let (error, _) = harness.stepped(&mut post).await;
-
-        let said = format!("file 1 of 1 (video/mp4): Threads could not process the file: {words}");
-        assert_eq!(error, Some(AttemptError::Refused { reason: said }));
-        assert_eq!(harness.fake.containers(), before + 1, "no other one is tried");
-    }
-}
-
-#[tokio::test]
 async fn a_container_that_was_made_long_ago_is_made_anew() {
     let (harness, account) = harness().await;
     let mut post = harness.post(&account, "late", vec![sample(MimeType::Png, 1), sample(MimeType::Png, 2)]);
@@ -81,21 +64,6 @@ async fn a_container_that_was_made_long_ago_is_made_anew() {
     assert_eq!(harness.fake.containers(), 6, "two items and a carousel, twice");
     harness.deliver(&mut post).await.unwrap();
     assert_eq!(harness.fake.public_posts().len(), 1);
-}
-
-#[tokio::test]
-async fn a_container_on_which_the_work_does_not_end_is_given_up() {
-    let (harness, account) = harness().await;
-    harness.fake.works_for(TimeDelta::hours(5));
-    let mut post = harness.post(&account, "slow", vec![sample(MimeType::Mp4, 1)]);
-
-    let end = harness.clock.now() + TimeDelta::hours(2);
-    let errors = harness.prepare_until(&mut post, end).await;
-
-    let Some(AttemptError::Refused { reason }) = errors.last() else { panic!("{errors:?}") };
-    assert!(errors.len() == 3 && reason.contains("30 minutes"), "{errors:?}");
-    // Each read counts as a call; the interval grows to half a minute.
-    assert!(harness.fake.call_count(Call::Process) < 300, "{}", harness.fake.call_count(Call::Process));
 }
 
 #[tokio::test]
@@ -112,29 +80,4 @@ async fn near_the_limit_of_calls_it_is_looked_less_often() {
     let (usual, near) = (looks(10).await, looks(85).await);
 
     assert!(near == 1 && 2 < usual, "{near} and {usual}");
-}
-
-#[tokio::test]
-async fn a_profile_that_has_published_all_of_a_day_waits_until_the_first_of_them_is_a_day_old() {
-    let (harness, account) = harness().await;
-    harness.fake.permits(3);
-    harness.fake.publish_manual_post("the day before");
-    harness.clock.advance(TimeDelta::hours(25));
-    let first = harness.clock.now();
-    for number in 0..3 {
-        harness.fake.publish_manual_post(&format!("by hand {number}"));
-        harness.clock.advance(TimeDelta::minutes(10));
-    }
-    let mut post = harness.post(&account, "one more", Vec::new());
-
-    let (error, _) = harness.stepped(&mut post).await;
-
-    let Some(AttemptError::RetryLater { retry_at: Some(at), reason }) = &error else { panic!("{error:?}") };
-    assert_eq!(*at, first + TimeDelta::days(1));
-    assert_eq!(reason, "the account has used 3 of the 3 posts that Threads allows within a day");
-    assert_eq!(harness.fake.containers(), 0);
-    // Posts that are due after the quota resets may be prepared.
-    let mut post = harness.post(&account, "tomorrow", Vec::new());
-    post.publish_at = *at + TimeDelta::minutes(1);
-    assert_eq!(harness.stepped(&mut post).await.0, None);
 }
