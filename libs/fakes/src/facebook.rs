@@ -100,10 +100,6 @@ struct Memory {
     is_hidden: bool,
     /// The next upload of a reel or story aborts after this many bytes.
     breaks_after: Option<usize>,
-    /// Whether processing fails for every video.
-    spoils: bool,
-    /// Used percentage of the call limit.
-    used: u64,
     /// Counter for generated ids.
     made: u64,
 }
@@ -122,8 +118,6 @@ impl Memory {
             refusals: BTreeMap::new(),
             is_hidden: false,
             breaks_after: None,
-            spoils: false,
-            used: 3,
             made: 900_000_000_000_000,
         }
     }
@@ -151,10 +145,6 @@ impl<const CONFIGURED: bool> Facebook<CONFIGURED> {
         let rules = if CONFIGURED { BUSINESS } else { RULES };
         let fake = Fake::serve("facebook", clock, rules, Memory::new(), routes).await;
         Self { request_log: fake.request_log.clone(), fake }
-    }
-
-    pub fn app_secret(&self) -> &str {
-        &self.fake.app.client_secret
     }
 
     /// Adds a Page on which the user has these tasks.
@@ -194,21 +184,11 @@ impl<const CONFIGURED: bool> Facebook<CONFIGURED> {
         self.fake.memory().breaks_after = Some(bytes);
     }
 
-    /// Makes processing fail for every video.
-    pub fn spoils_videos(&self) {
-        self.fake.memory().spoils = true;
-    }
-
     /// Deletes unpublished uploads.
     pub fn forgets_uploads(&self) {
         let mut memory = self.fake.memory();
         memory.photos.retain(|_, it| it.is_shown);
         memory.videos.retain(|_, it| it.is_finished());
-    }
-
-    /// Sets the used percentage of the call limit.
-    pub fn is_used(&self, percent: u64) {
-        self.fake.memory().used = percent;
     }
 
     /// Comments, with the id of the parent post.

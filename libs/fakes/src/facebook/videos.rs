@@ -38,7 +38,6 @@ pub(super) struct Video {
     pub(super) bytes: Vec<u8>,
     pub(super) text: String,
     pub(super) title: Option<String>,
-    pub(super) is_spoiled: bool,
     /// `videos`, `video_reels` or `video_stories`.
     edge: String,
     /// The upload session id that parts of a Page video contain.
@@ -67,7 +66,6 @@ impl Video {
         let looked_through = match self.there_at {
             None => "not_started",
             Some(_) if !self.is_processing(now) => "in_progress",
-            Some(_) if self.is_spoiled => "error",
             Some(_) => "complete",
         };
         let published = match self.finished_at {
@@ -76,7 +74,6 @@ impl Video {
             Some(_) => "in_progress",
         };
         let video_status = match (looked_through, published) {
-            ("error", _) => "error",
             (_, "complete") => "ready",
             _ if !self.is_finished() && self.begun_at + KEPT <= now => "expired",
             ("complete", _) => "upload_complete",
@@ -89,9 +86,6 @@ impl Video {
             "processing_phase": { "status": looked_through },
             "publishing_phase": { "status": published },
         });
-        if looked_through == "error" {
-            status["processing_phase"]["errors"] = json!([{ "code": 1_363_127, "message": "Resolution too low" }]);
-        }
         if published == "complete" {
             status["publishing_phase"]["publish_status"] = "published".into();
         }
@@ -167,7 +161,6 @@ impl Fake {
             bytes: Vec::new(),
             text: String::new(),
             title: None,
-            is_spoiled: false,
             edge: edge.to_owned(),
             session: secret(),
             size,
@@ -228,7 +221,7 @@ impl Fake {
         if video.there_at.is_none() || !is_video || now >= video.begun_at + KEPT {
             return Err(GraphError::param("The video is not there"));
         }
-        if edge != "videos" && (!video.is_processing(now) || video.is_spoiled) {
+        if edge != "videos" && !video.is_processing(now) {
             return Err(GraphError::new(6_000, "The video is not processed yet").subcode(1_363_130));
         }
         video.finished_at = Some(now);

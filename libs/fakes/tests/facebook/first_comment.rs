@@ -1,12 +1,11 @@
 //! The first comment.
 
-use domain::delivery::{AttemptError, Resolution};
+use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use fakes::facebook::Facebook;
 use platforms::Step;
 use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::conformance::samples::sample;
-use serde_json::json;
 
 use crate::{a_post, harness};
 
@@ -55,25 +54,4 @@ async fn equal_comment_of_another_account_is_not_ours() {
     let made = harness.deliver(&mut comment).await.unwrap();
 
     assert_eq!((made.errors.len(), harness.fake.comments().len()), (1, 2));
-}
-
-#[tokio::test]
-async fn missing_permission_for_comments_does_not_end_the_connection() {
-    let (harness, account) = harness().await;
-    let mut post = a_post(&harness, &account, Vec::new(), &[]);
-    let published = harness.deliver(&mut post).await.unwrap().published;
-    let comment = harness.comment(&account, &published, "first!");
-    let message = "(#10) This endpoint requires the 'pages_read_user_content' permission";
-    let denied = json!({ "error": { "message": message, "type": "OAuthException", "code": 10 } });
-
-    harness.fake.refuses("GET /comments", 403, denied);
-    let looked_up = harness.resolve(&comment, harness.clock.now()).await;
-    assert!(matches!(looked_up, Resolution::Undeterminable { .. }), "{looked_up:?}");
-
-    harness.fake.declines(&["pages_manage_engagement"]);
-    let error = harness.publish(&comment).await.unwrap_err();
-    assert!(
-        matches!(&error, AttemptError::Refused { reason } if reason.contains("pages_manage_engagement")),
-        "{error:?}"
-    );
 }

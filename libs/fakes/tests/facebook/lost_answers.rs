@@ -24,6 +24,8 @@ async fn every_kind_is_found_by_its_ids() {
             let is_photo_story = kind == "story" && file == image;
             let id = if is_photo_story { harness.fake.stories()[0].0.clone() } else { public[0].clone() };
             assert_eq!(passage.published.platform_post_id, id, "{kind} {fault:?}");
+            let address = (kind == "reel").then(|| format!("https://www.facebook.com/reel/{id}"));
+            assert!(address.is_none() || passage.published.url == address, "{:?}", passage.published.url);
             let calls = if fault == InjectedFault::LoseResponse { 1 } else { 2 };
             assert_eq!(harness.fake.call_count(Call::Publish), calls, "{kind} {fault:?}");
         }
@@ -66,8 +68,7 @@ async fn a_story_that_was_published_before_is_adopted() {
     let (harness, account) = harness().await;
     let mut post = a_post(&harness, &account, vec![sample(MimeType::Jpeg, 1)], &[("kind", "story")]);
     harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
-    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    assert!(matches!(harness.publish(&post).await, Err(AttemptError::Unknown { .. })));
+    harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
 
     let published = harness.publish(&post).await.unwrap();
 
@@ -83,35 +84,4 @@ async fn repeated_text_is_refused_with_advice() {
     let refused = harness.deliver(&mut post).await.unwrap_err();
 
     assert!(matches!(&refused, AttemptError::Refused { reason } if reason.ends_with("change the text")), "{refused:?}");
-}
-
-#[tokio::test]
-async fn many_posts_since_are_read_page_by_page() {
-    let (harness, account) = harness().await;
-    let post = harness.due(&account, "this one", Vec::new()).await;
-    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    let since = harness.clock.now();
-    harness.publish(&post).await.unwrap_err();
-    for number in 0..120 {
-        harness.fake.publish_manual_post(&format!("number {number}"));
-    }
-
-    let found = harness.resolve(&post, since).await;
-
-    assert!(matches!(found, Resolution::Candidate(_)), "{found:?}");
-    assert_eq!(harness.fake.call_count(Call::LookUp), 3);
-}
-
-#[tokio::test]
-async fn older_post_is_not_mistaken_for_it() {
-    let (harness, account) = harness().await;
-    harness.fake.publish_manual_post("good morning");
-    harness.fake.publish_manual_post("good night");
-    harness.clock.advance(chrono::TimeDelta::hours(1));
-    let post = harness.due(&account, "good morning", Vec::new()).await;
-    harness.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
-    let since = harness.clock.now();
-    harness.publish(&post).await.unwrap_err();
-
-    assert!(matches!(harness.resolve(&post, since).await, Resolution::NotFound));
 }

@@ -3,7 +3,6 @@
 
 mod connecting;
 mod first_comment;
-mod intermediaries;
 mod lost_answers;
 mod posts;
 mod rules;
@@ -14,7 +13,7 @@ use domain::options::{OptionValue, Options};
 use fakes::facebook::Facebook;
 use platforms::Account;
 use platforms::conformance::adapter_harness::{AdapterHarness, Post};
-use platforms::conformance::samples::{Sample, sample};
+use platforms::conformance::samples::{Sample, sample_with_size};
 
 async fn harness() -> (AdapterHarness<Facebook>, Account) {
     let harness = AdapterHarness::new().await;
@@ -28,10 +27,7 @@ fn options(pairs: &[(&str, &str)]) -> Options {
 
 /// A video of three parts.
 fn long_video() -> Sample {
-    let mut video = sample(MimeType::Mp4, 1);
-    video.bytes.resize(9 << 20, 0);
-    video.attachment.size_bytes = 9 << 20;
-    video
+    sample_with_size(MimeType::Mp4, 9 << 20)
 }
 
 /// A post with these files and options.
