@@ -188,8 +188,6 @@ struct Memory {
     /// The base URL of uploads.
     uploads_at: String,
     approved: bool,
-    /// The versions that the API supports.
-    versions: Vec<&'static str>,
     roles: Vec<Role>,
     /// All posts, oldest first.
     posts: Vec<Post>,
@@ -212,7 +210,6 @@ impl<P: Products> LinkedIn<P> {
         let memory = Memory {
             uploads_at: String::new(),
             approved: P::has_pages(),
-            versions: vec![VERSION, LATER_VERSION],
             roles: organizations::roles(),
             posts: Vec::new(),
             files: BTreeMap::new(),
@@ -250,11 +247,6 @@ impl<P> LinkedIn<P> {
         self.fake.injected_faults().refuse(path, status, body);
     }
 
-    /// LinkedIn ends the supported version.
-    pub fn end_version(&self) {
-        self.fake.memory().versions = vec!["202709"];
-    }
-
     /// The member loses all roles.
     pub fn remove_roles(&self) {
         self.fake.memory().roles.clear();
@@ -263,18 +255,6 @@ impl<P> LinkedIn<P> {
     /// Sets the size of the parts of a video.
     pub fn cuts_into(&self, bytes: u64) {
         self.fake.memory().part_bytes = bytes;
-    }
-
-    /// Sets the base URL of uploads.
-    pub fn set_upload_url(&self, base_url: &str) {
-        base_url.clone_into(&mut self.fake.memory().uploads_at);
-    }
-
-    /// Removes this scope from all grants.
-    pub fn remove_scope(&self, scope: &str) {
-        for grant in &mut self.fake.oauth().grants {
-            grant.scopes.retain(|it| it != scope);
-        }
     }
 
     /// The processing of videos and documents fails from now on.

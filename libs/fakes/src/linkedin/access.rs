@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::api_error::ApiError;
-use super::{Fake, MEMBER, MEMBER_URN};
+use super::{Fake, LATER_VERSION, MEMBER, MEMBER_URN, VERSION};
 use crate::fake::limits::{Limit, WindowStart};
 use crate::fake::oauth::{Authorizes, Fault, Grant, Rules};
 use crate::fake::params::{Params, bearer};
@@ -71,7 +71,7 @@ impl Fake {
                 "A version must be present. Please specify a version by adding the Linkedin-Version header.",
             )
         })?;
-        if !self.memory().versions.contains(&version) {
+        if ![VERSION, LATER_VERSION].contains(&version) {
             let message = format!("Requested version {version} is not active");
             return Err(ApiError::new(426, 0, "NONEXISTENT_VERSION", &message));
         }

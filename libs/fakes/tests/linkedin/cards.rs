@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use axum::Router;
 use axum::response::Html;
 use axum::routing::get;
-use domain::media::{Attachment, MimeType};
+use domain::media::MimeType;
 use domain::options::OptionValue;
 use fakes::fake::wire;
 use fakes::linkedin::LinkedIn;
@@ -14,8 +14,6 @@ use platforms::conformance::fake_platform::{Call, FakePlatform};
 use platforms::conformance::options::{options, text};
 use platforms::conformance::samples::sample;
 use serde_json::{Value, json};
-
-use super::harness;
 
 const PAGE: &str = "<html><head><meta property='og:title' content='Tea &amp; biscuits'>\
                     <meta name=description content='All about tea'><meta property=og:image content=/tea></head></html>";
@@ -87,16 +85,4 @@ async fn a_picture_that_linkedin_does_not_take_is_left_out() {
 
     assert_eq!(content["article"]["title"], "Tea & biscuits");
     assert!(content["article"].get("thumbnail").is_none() && harness.fake.call_count(Call::Upload) == 0, "{content}");
-}
-
-#[tokio::test]
-async fn a_card_and_files_do_not_go_together() {
-    let (_, account) = harness().await;
-    let options = options(&[("link", text("https://example.com/"))]);
-    let rules = |media: &[Attachment]| {
-        account.rules.breaches("both", media, &options).into_iter().map(|it| it.rule).collect::<Vec<_>>()
-    };
-
-    assert_eq!(rules(&[sample(MimeType::Png, 1).attachment]), ["not_with_media"]);
-    assert_eq!(rules(&[]), [""; 0]);
 }

@@ -1,27 +1,13 @@
 //! The first comment, once a post is public.
 
 use domain::delivery::{AttemptError, Resolution};
-use fakes::linkedin::{Advertising, Community, LinkedIn, PAGE_URN, Products, SelfServe};
-use platforms::conformance::adapter_harness::AdapterHarness;
+use fakes::linkedin::{Advertising, Community, LinkedIn, Products, SelfServe};
 use platforms::conformance::fake_platform::FakePlatform;
 use serde_json::json;
 
 use super::harness_with;
 
 const COMMENT: &str = "More (and #more) at https://example.com/a_b";
-
-#[tokio::test]
-async fn a_comment_stands_under_the_post_as_it_was_written() {
-    let (harness, account): (AdapterHarness<LinkedIn<Community>>, _) = harness_with().await;
-    let mut post = harness.post(&account, "the lamp is lit", Vec::new());
-    let published = harness.deliver(&mut post).await.unwrap().published;
-    let mut comment = harness.comment(&account, &published, COMMENT);
-
-    harness.deliver(&mut comment).await.unwrap();
-
-    let expected = [(published.platform_post_id, PAGE_URN.to_owned(), COMMENT.to_owned())];
-    assert_eq!(LinkedIn::comments(&harness.fake), expected);
-}
 
 #[tokio::test]
 async fn a_comment_that_fails_ends_no_grant_and_is_not_made_twice() {

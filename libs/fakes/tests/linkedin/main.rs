@@ -4,7 +4,6 @@
 mod cards;
 mod comments;
 mod connecting;
-mod documents;
 mod files;
 mod pages;
 mod posts;

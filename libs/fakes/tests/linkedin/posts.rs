@@ -2,14 +2,11 @@
 
 use chrono::{Days, NaiveTime, TimeDelta};
 use domain::delivery::AttemptError;
-use domain::media::MimeType;
 use domain::options::Options;
 use domain::text::PostText;
 use platforms::Account;
 use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::conformance::options::{options, text};
-use platforms::conformance::samples::sample;
-use serde_json::json;
 
 use super::{harness, harness_with};
 
@@ -43,48 +40,6 @@ async fn a_member_may_post_for_their_connections_and_a_page_has_none() {
     let refused = harness.deliver(&mut post).await.unwrap_err();
     assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("visibility")), "{refused:?}");
     assert_eq!(harness.fake.call_count(Call::Publish), 0);
-}
-
-#[tokio::test]
-async fn equal_text_is_refused_and_not_mistaken_for_ours() {
-    let (harness, account) = harness().await;
-    for expected in [true, false] {
-        let mut post = harness.post(&account, "good morning", Vec::new());
-        match harness.deliver(&mut post).await {
-            Ok(_) => assert!(expected),
-            Err(AttemptError::Refused { reason }) => assert!(!expected && reason.contains("twice"), "{reason}"),
-            Err(other) => panic!("{other:?}"),
-        }
-    }
-    assert_eq!(harness.fake.public_posts().len(), 1);
-}
-
-/// LinkedIn names the missing permission, which only the member can grant. Another 403 may be
-/// temporary.
-#[tokio::test]
-async fn missing_permission_asks_to_connect_again_and_another_403_does_not() {
-    for files in [Vec::new(), vec![sample(MimeType::Png, 1)]] {
-        let (harness, account) = harness().await;
-        let mut post = harness.post(&account, "not permitted", files);
-        harness.fake.remove_scope("w_member_social");
-
-        let missing = harness.deliver(&mut post).await.unwrap_err();
-
-        let AttemptError::Unauthorized { reason } = &missing else { panic!("{missing:?}") };
-        for part in ["permission", "operator", "Share on LinkedIn", "Not enough permissions to access"] {
-            assert!(reason.contains(part), "{part}: {reason}");
-        }
-    }
-    let (harness, account) = harness().await;
-    let post = harness.due(&account, "later", Vec::new()).await;
-    let denied = json!({ "status": 403, "code": "ACCESS_DENIED", "message": "Accessing this resource is forbidden." });
-    harness.fake.refuses("/rest/posts", 403, denied);
-    let unspecific = harness.publish(&post).await.unwrap_err();
-    assert!(
-        matches!(&unspecific, AttemptError::RetryLater { reason, .. } if reason.contains("again")),
-        "{unspecific:?}"
-    );
-    harness.publish(&post).await.unwrap();
 }
 
 #[tokio::test]
