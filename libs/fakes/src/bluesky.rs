@@ -167,11 +167,6 @@ impl Bluesky {
         self.fake.memory().find(uri).map(|it| it.value.clone())
     }
 
-    /// Number of commits to the repository.
-    pub fn commits(&self) -> usize {
-        self.fake.memory().commits
-    }
-
     /// Deletes the blobs that no record refers to, as servers do after an hour or more.
     pub fn collect_blobs(&self) {
         self.fake.memory().collect_blobs(|_| true);

@@ -6,7 +6,6 @@ use domain::options::{OptionValue, Options};
 use fakes::bluesky::Bluesky;
 use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::conformance::options::{options, text};
-use platforms::conformance::samples::sample;
 use serde_json::{Value, json};
 
 use crate::{connected, record};
@@ -99,36 +98,16 @@ async fn a_post_that_goes_out_late_says_the_present_time() {
 
     // The outcome of the first attempt is unknown: every attempt puts an equal record.
     let tried = harness.due(&account, "tried", Vec::new()).await;
-    harness.fake.inject_fault(Call::Publish, InjectedFault::Unavailable, 1);
-    harness.publish(&tried).await.unwrap_err();
+    harness.lose_outcome(&tried, InjectedFault::Unavailable).await;
     harness.clock.advance(TimeDelta::hours(1));
     assert_eq!(created_at(harness.publish(&tried).await.unwrap()), shown(tried.publish_at));
-}
-
-#[tokio::test]
-async fn a_repeat_changes_nothing_even_days_later() {
-    let (harness, account) = connected().await;
-    let post = harness.due(&account, "again", vec![sample(domain::media::MimeType::Png, 1)]).await;
-    let first = harness.publish(&post).await.unwrap();
-    let commits = harness.fake.commits();
-
-    for wait in [TimeDelta::seconds(1), TimeDelta::minutes(20)] {
-        harness.clock.advance(wait);
-        let again = harness.publish(&post).await.unwrap();
-        assert_eq!(again.platform_post_id, first.platform_post_id);
-    }
-    harness.clock.advance(TimeDelta::days(3));
-    harness.refresh().await.unwrap();
-    harness.publish(&post).await.unwrap();
-    assert_eq!((harness.fake.public_posts().len(), harness.fake.commits()), (1, commits));
 }
 
 #[tokio::test]
 async fn record_of_an_earlier_attempt_with_another_text_is_the_post() {
     let (harness, account) = connected().await;
     let mut post = harness.due(&account, "see #this", Vec::new()).await;
-    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    harness.publish(&post).await.unwrap_err();
+    harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
 
     // As if another worker had prepared the post again with another result.
     post.progress = post.progress.map(|it| it.replace("\"tag\":\"this\"", "\"tag\":\"that\""));

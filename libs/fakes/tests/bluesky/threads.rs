@@ -43,9 +43,7 @@ async fn reply_that_is_prepared_again_is_the_same_record() {
     let root = harness.deliver(&mut harness.post(&account, "one", Vec::new())).await.unwrap().published;
     let mut reply = harness.reply(&account, (&root, &root), "two", Vec::new());
     harness.prepare_all(&mut reply, &mut Vec::new()).await.unwrap();
-    let since = harness.clock.now();
-    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    harness.publish(&reply).await.unwrap_err();
+    let since = harness.lose_outcome(&reply, InjectedFault::LoseResponse).await;
 
     reply.progress = None;
     let found = harness.resolve(&reply, since).await;
@@ -56,22 +54,6 @@ async fn reply_that_is_prepared_again_is_the_same_record() {
     let Resolution::Found(found) = found else { panic!("{found:?}") };
     assert_eq!((&found.platform_post_id, &found.handle), (&again.platform_post_id, &again.handle));
     assert_eq!(harness.fake.public_posts().len(), 2);
-}
-
-#[tokio::test]
-async fn late_reply_says_the_present_time() {
-    let (harness, account) = connected().await;
-    let root = harness.deliver(&mut harness.post(&account, "one", Vec::new())).await.unwrap().published;
-    let mut reply = harness.reply(&account, (&root, &root), "two", Vec::new());
-    harness.prepare_all(&mut reply, &mut Vec::new()).await.unwrap();
-    harness.clock.advance(TimeDelta::hours(2));
-
-    let expired = harness.publish(&reply).await.unwrap_err();
-    assert!(matches!(expired, AttemptError::PreparationExpired { .. }), "{expired:?}");
-    let published = harness.deliver(&mut reply).await.unwrap().published;
-
-    let record = harness.fake.record(&published.platform_post_id).unwrap();
-    assert!(harness.clock.now() - created_at(&record) < TimeDelta::minutes(1), "{record}");
 }
 
 #[tokio::test]
