@@ -58,8 +58,6 @@ struct Memory {
     ids: u64,
     /// Whether the channel is a forum.
     is_forum: bool,
-    /// Whether webhook resources have an avatar and lack the server id.
-    is_bare: bool,
     /// Whether token responses lack the webhook.
     keeps_webhooks: bool,
 }
@@ -111,18 +109,9 @@ impl<const APP: bool> Discord<APP> {
         self.fake.memory().is_forum = true;
     }
 
-    /// Removes the server id from webhook resources and adds an avatar.
-    pub fn hide_guild(&self) {
-        self.fake.memory().is_bare = true;
-    }
-
     /// Removes the webhook from token responses.
     pub fn keeps_webhooks(&self) {
         self.fake.memory().keeps_webhooks = true;
-    }
-
-    pub fn is_webhook_token(&self, token: &str) -> bool {
-        self.fake.memory().webhooks.iter().any(|it| it.token == token)
     }
 
     /// The payload of the latest message, as received.

@@ -31,8 +31,7 @@ impl Authorizes for Fake {
         let mut response = grant.respond(rules);
         let mut memory = self.memory();
         if grant.scopes.iter().any(|it| it == "webhook.incoming") && !memory.keeps_webhooks {
-            let is_bare = memory.is_bare;
-            response["webhook"] = memory.webhook(Some(grant.client_id.clone())).to_json(is_bare);
+            response["webhook"] = memory.webhook(Some(grant.client_id.clone())).to_json();
         }
         response
     }

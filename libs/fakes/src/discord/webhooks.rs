@@ -31,22 +31,18 @@ impl Memory {
 
 impl Webhook {
     /// The webhook resource for callers with the webhook token.
-    pub(super) fn to_json(&self, is_bare: bool) -> Value {
-        let avatar = is_bare.then_some("a_bb71f469c158984e265093a81b3397fb");
-        let mut object = json!({
+    pub(super) fn to_json(&self) -> Value {
+        json!({
             "id": self.id,
             "type": 1,
             "name": NAME,
-            "avatar": avatar,
+            "avatar": null,
             "channel_id": CHANNEL,
             "application_id": self.application_id,
             "token": self.token,
             "url": format!("https://discord.com/api/webhooks/{}/{}", self.id, self.token),
-        });
-        if !is_bare {
-            object["guild_id"] = GUILD.into();
-        }
-        object
+            "guild_id": GUILD,
+        })
     }
 }
 
@@ -57,8 +53,7 @@ pub(super) async fn show(
 ) -> Result<Json<Value>, ApiError> {
     refuse_query(query)?;
     let mut memory = fake.memory();
-    let is_bare = memory.is_bare;
-    Ok(Json(memory.called(&id, &token)?.to_json(is_bare)))
+    Ok(Json(memory.called(&id, &token)?.to_json()))
 }
 
 pub(super) async fn delete(

@@ -1,7 +1,7 @@
 //! The look-up of a call whose response was lost.
 
 use chrono::TimeDelta;
-use domain::delivery::{AttemptError, Resolution};
+use domain::delivery::Resolution;
 use domain::media::MimeType;
 use fakes::discord::bot::{DiscordBot, FORUM, GENERAL, HISTORY};
 use platforms::conformance::adapter_harness::{AdapterHarness, Post};
@@ -9,13 +9,6 @@ use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::conformance::samples::sample;
 
 use super::{connected, post};
-
-/// Publishes with a fault that loses the call or its response.
-async fn publish_with_lost_response(harness: &AdapterHarness<DiscordBot>, post: &Post<'_>, fault: InjectedFault) {
-    harness.fake.inject_fault(Call::Publish, fault, 1);
-    let error = harness.publish(post).await.unwrap_err();
-    assert!(matches!(error, AttemptError::Unknown { may_still_run: true, .. }), "{error:?}");
-}
 
 /// The result of a look-up this long after the call, and the number of its calls.
 async fn look_up_after(harness: &AdapterHarness<DiscordBot>, post: &Post<'_>, after: TimeDelta) -> (Resolution, usize) {
@@ -38,7 +31,7 @@ async fn text_post_is_resolved_by_nonce_within_two_minutes() {
     for (seconds, is_sent_again) in [(5, false), (64, false), (65, true), (79, true), (80, false), (130, false)] {
         let (harness, account) = connected().await;
         let post = post(&harness, &account, (GENERAL, None), "good morning", Vec::new());
-        publish_with_lost_response(&harness, &post, InjectedFault::LoseResponse).await;
+        harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
 
         let (answer, calls) = look_up_after(&harness, &post, TimeDelta::seconds(seconds)).await;
 
@@ -58,7 +51,7 @@ async fn missing_post_is_sent_again_with_the_same_nonce() {
     let (harness, account) = connected().await;
     let post = post(&harness, &account, (GENERAL, None), "good morning", Vec::new());
     harness.fake.add_other_messages(GENERAL, 3);
-    publish_with_lost_response(&harness, &post, InjectedFault::CutBefore).await;
+    harness.lose_outcome(&post, InjectedFault::CutBefore).await;
 
     let (answer, calls) = look_up_after(&harness, &post, TimeDelta::seconds(5)).await;
 
@@ -75,7 +68,7 @@ async fn listed_nonce_identifies_the_post_at_once() {
     let (harness, account) = connected().await;
     harness.fake.lists_nonces();
     let post = post(&harness, &account, (GENERAL, None), "good morning", Vec::new());
-    publish_with_lost_response(&harness, &post, InjectedFault::LoseResponse).await;
+    harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
 
     let (answer, calls) = look_up_after(&harness, &post, TimeDelta::seconds(5)).await;
 
@@ -88,7 +81,7 @@ async fn file_names_identify_our_message() {
     for place in [(GENERAL, None), (FORUM, Some("Tides"))] {
         let (harness, account) = connected().await;
         let post = post(&harness, &account, place, "a picture", vec![sample(MimeType::Png, 1)]);
-        publish_with_lost_response(&harness, &post, InjectedFault::LoseResponse).await;
+        harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
 
         let (answer, calls) = look_up_after(&harness, &post, TimeDelta::hours(9)).await;
 
@@ -108,7 +101,7 @@ async fn thread_is_found_by_text_even_if_archived() {
         let mut earlier = post(&harness, &account, (FORUM, Some("Tides")), "how high?", Vec::new());
         harness.deliver(&mut earlier).await.unwrap();
         let post = post(&harness, &account, (FORUM, Some("Tides")), "how high?", Vec::new());
-        publish_with_lost_response(&harness, &post, InjectedFault::LoseResponse).await;
+        harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
         if is_archived {
             harness.fake.archive_threads();
         }
@@ -121,7 +114,7 @@ async fn thread_is_found_by_text_even_if_archived() {
     }
     let (harness, account) = connected().await;
     let post = post(&harness, &account, (FORUM, Some("Tides")), "how high?", Vec::new());
-    publish_with_lost_response(&harness, &post, InjectedFault::CutBefore).await;
+    harness.lose_outcome(&post, InjectedFault::CutBefore).await;
     assert_eq!(look_up_after(&harness, &post, TimeDelta::seconds(5)).await, (Resolution::NotFound, 0));
 }
 
@@ -133,7 +126,7 @@ async fn missing_history_permission_never_means_not_found() {
             let (harness, account) = connected().await;
             let post = post(&harness, &account, place, "good morning", Vec::new());
             harness.fake.denies(place.0, HISTORY);
-            publish_with_lost_response(&harness, &post, fault).await;
+            harness.lose_outcome(&post, fault).await;
 
             let (answer, _) = look_up_after(&harness, &post, TimeDelta::hours(1)).await;
 
@@ -145,7 +138,7 @@ async fn missing_history_permission_never_means_not_found() {
     let (harness, account) = connected().await;
     let post = post(&harness, &account, (GENERAL, None), "good morning", Vec::new());
     harness.fake.denies(GENERAL, HISTORY);
-    publish_with_lost_response(&harness, &post, InjectedFault::LoseResponse).await;
+    harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
     let (answer, calls) = look_up_after(&harness, &post, TimeDelta::seconds(65)).await;
     assert!(matches!(answer, Resolution::Found(_)), "{answer:?}");
     assert_eq!((calls, harness.fake.public_posts().len()), (1, 1));
@@ -158,7 +151,7 @@ async fn busy_channel_is_read_page_by_page() {
         let post = post(&harness, &account, (GENERAL, None), "good morning", Vec::new());
         harness.fake.add_other_messages(GENERAL, others);
         harness.clock.advance(TimeDelta::seconds(1));
-        publish_with_lost_response(&harness, &post, InjectedFault::LoseResponse).await;
+        harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
         let since = harness.clock.now();
         harness.clock.advance(TimeDelta::hours(3));
         harness.fake.add_other_messages(GENERAL, others);
@@ -177,7 +170,7 @@ async fn busy_channel_is_read_page_by_page() {
 async fn look_up_is_pending_while_bot_is_not_in_the_server() {
     let (harness, account) = connected().await;
     let post = post(&harness, &account, (GENERAL, None), "good morning", Vec::new());
-    publish_with_lost_response(&harness, &post, InjectedFault::LoseResponse).await;
+    harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
     harness.fake.revoke();
 
     let (answer, _) = look_up_after(&harness, &post, TimeDelta::seconds(65)).await;

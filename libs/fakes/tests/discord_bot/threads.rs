@@ -7,7 +7,7 @@ use fakes::discord::GUILD;
 use fakes::discord::bot::{DiscordBot, FORUM, GENERAL, HISTORY, IN_THREADS, SEND};
 use platforms::Account;
 use platforms::conformance::adapter_harness::{AdapterHarness, Post};
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use platforms::conformance::fake_platform::{FakePlatform, InjectedFault};
 use platforms::conformance::samples::{Sample, sample};
 
 use super::{connected, options, post};
@@ -67,9 +67,7 @@ async fn lost_reply_in_a_forum_is_found_in_its_thread() {
         let other = begun(&harness, &account).await;
         harness.deliver(&mut reply(&harness, &account, FORUM, (&other, &other), Vec::new())).await.unwrap();
         let reply = reply(&harness, &account, FORUM, (&root, &root), Vec::new());
-        let since = harness.clock.now();
-        harness.fake.inject_fault(Call::Publish, fault, 1);
-        harness.publish(&reply).await.unwrap_err();
+        let since = harness.lose_outcome(&reply, fault).await;
         harness.clock.advance(TimeDelta::seconds(seconds));
 
         let resolution = harness.resolve(&reply, since).await;
@@ -92,9 +90,7 @@ async fn reply_in_a_deleted_thread_is_not_public() {
     let (harness, account) = connected().await;
     let root = begun(&harness, &account).await;
     let reply = reply(&harness, &account, FORUM, (&root, &root), Vec::new());
-    let since = harness.clock.now();
-    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    harness.publish(&reply).await.unwrap_err();
+    let since = harness.lose_outcome(&reply, InjectedFault::LoseResponse).await;
     harness.fake.delete_threads();
 
     assert_eq!(harness.resolve(&reply, since).await, Resolution::NotPublished);
