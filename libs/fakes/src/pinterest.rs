@@ -60,8 +60,6 @@ struct Memory {
     media: BTreeMap<String, Media>,
     /// Whether processing of videos fails.
     spoils: bool,
-    /// Base URL of uploads, if not the fake's. Pinterest's upload host is not its API host.
-    storage: Option<String>,
     last_id: u64,
 }
 
@@ -84,11 +82,6 @@ impl Pinterest {
     /// The next call to a path with this prefix gets this response.
     pub fn refuses(&self, path: &str, status: u16, body: Value) {
         self.fake.injected_faults().refuse(path, status, body);
-    }
-
-    /// Sets the base URL of uploads.
-    pub fn set_upload_base_url(&self, url: &str) {
-        self.fake.memory().storage = Some(url.to_owned());
     }
 
     /// The request body of the latest pin.

@@ -1,16 +1,14 @@
 //! Behavior specific to Pinterest.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
-use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use domain::options::OptionValue;
-use domain::testing::{a_connection, a_user};
 use fakes::pinterest::{BOARD, Pinterest};
+use platforms::Account;
 use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::options::{options, text};
 use platforms::conformance::samples::sample;
-use platforms::{Account, ChoicesRequest};
 use serde_json::json;
 
 async fn harness() -> (AdapterHarness<Pinterest>, Account) {
@@ -22,14 +20,9 @@ async fn harness() -> (AdapterHarness<Pinterest>, Account) {
 #[tokio::test]
 async fn boards_are_choices_and_those_for_advertisements_are_left_out() {
     let (harness, account) = harness().await;
-    let mut connection = a_connection(&a_user());
-    connection.profile = account.profile.clone();
-    let credentials = &account.credentials;
-    let asked = ChoicesRequest { option: "board", query: None, connection: &connection, credentials };
-    let choices = harness.connector().choices(&asked, harness.clock.now()).await.unwrap();
+    let choices = harness.choices(&account, "board").await.unwrap();
 
-    let choices: Vec<_> = choices.iter().map(|it| (it.value.as_str(), it.label.as_str())).collect();
-    assert_eq!(choices, [(BOARD, "Boats")], "the second page has it");
+    assert_eq!(choices, [(BOARD.to_owned(), "Boats".to_owned())], "the second page has it");
 }
 
 #[tokio::test]
@@ -63,19 +56,4 @@ async fn app_with_trial_access_or_a_picture_that_cannot_be_fetched_delays_the_pi
         assert!(matches!(&refused, AttemptError::RetryLater { reason, .. } if reason.contains(words)), "{refused:?}");
     }
     harness.publish(&post).await.unwrap();
-}
-
-#[tokio::test]
-async fn video_is_sent_to_pinterest_alone() {
-    let (harness, account) = harness().await;
-    harness.fake.set_upload_base_url("http://127.0.0.1:9/storage");
-    let post = harness.post(&account, "Hello", vec![sample(MimeType::Mp4, 1)]);
-    harness.clock.skip_to(post.publish_at - TimeDelta::minutes(1));
-
-    let refused = harness.prepare(&post).await.unwrap_err();
-
-    assert!(
-        matches!(&refused, AttemptError::RetryLater { reason, .. } if reason.contains("could not be read")),
-        "{refused:?}"
-    );
 }

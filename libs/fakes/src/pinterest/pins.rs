@@ -188,7 +188,7 @@ pub(super) async fn register(State(fake): State<Arc<Fake>>, headers: HeaderMap, 
         return Err(invalid("media_type: video"));
     }
     let mut memory = fake.memory();
-    let upload_url = memory.storage.clone().unwrap_or_else(|| format!("{}/storage", fake.base_url()));
+    let upload_url = format!("{}/storage", fake.base_url());
     let id = memory.next_id();
     let names = "x-amz-date x-amz-signature x-amz-security-token x-amz-algorithm key policy x-amz-credential";
     let parameters = names.split(' ').map(|name| (name.to_owned(), format!("{name} of {id}")));

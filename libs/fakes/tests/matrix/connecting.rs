@@ -1,12 +1,11 @@
 //! Server discovery, connecting with a password or a token, and the rooms of an account.
 
 use chrono::TimeDelta;
-use domain::testing::{a_connection, a_user};
 use fakes::matrix::{ENCRYPTED, FURTHER_ROOMS, MAX_FILE_BYTES, Matrix, PASSWORD, ROOM, USER};
 use http::Method;
 use platforms::conformance::adapter_harness::{AdapterHarness, callback_at};
 use platforms::conformance::fake_platform::{Call, Decision, FakePlatform};
-use platforms::{AuthorizeStep, Callback, ChoicesRequest, ConnectError};
+use platforms::{AuthorizeStep, Callback, ConnectError};
 use secrecy::ExposeSecret;
 use serde_json::json;
 
@@ -185,13 +184,10 @@ async fn rooms_of_an_account_in_hundreds_are_listed_by_a_limited_number_of_calls
     let crowd = (0..500).map(|number| format!("{FURTHER_ROOMS}{number}"));
     let joined: Vec<_> = [ROOM, ENCRYPTED].map(str::to_owned).into_iter().chain(crowd).collect();
     harness.fake.faults().respond_with(Method::GET, "/joined_rooms", 200, json!({ "joined_rooms": joined }), 1);
-    let connection = a_connection(&a_user());
-    let asked =
-        ChoicesRequest { option: "room", query: None, connection: &connection, credentials: &account.credentials };
 
-    let choices = harness.connector().choices(&asked, harness.clock.now()).await.unwrap();
+    let choices = harness.choices(&account, "room").await.unwrap();
 
-    let label = choices.iter().find(|it| it.value == ROOM).map(|it| it.label.as_str());
+    let label = choices.iter().find(|(room, _)| room == ROOM).map(|(_, label)| label.as_str());
     assert_eq!(label, Some("Harbour (#harbour:lighthouse.example)"));
     assert!((90..=110).contains(&choices.len()), "every other one is encrypted: {}", choices.len());
     let calls = harness.fake.request_log().all().into_iter().filter(|it| it.request_line.contains("/state/")).count();

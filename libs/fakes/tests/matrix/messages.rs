@@ -5,7 +5,7 @@ use domain::delivery::{AttemptError, Resolution};
 use domain::options::OptionValue;
 use fakes::matrix::{ENCRYPTED, ROOM};
 use http::Method;
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use platforms::conformance::fake_platform::{FakePlatform, InjectedFault};
 use platforms::conformance::options::{options, text};
 use serde_json::{Value, json};
 
@@ -82,9 +82,7 @@ async fn message_is_found_by_a_later_connection() {
     for (further, is_found) in [(150, true), (600, false)] {
         let (harness, account) = harness().await;
         let post = harness.due(&account, "found by another device", Vec::new()).await;
-        let since = harness.clock.now();
-        harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-        harness.publish(&post).await.unwrap_err();
+        let since = harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
         harness.fake.publish_manual_posts(further);
         harness.connect().await;
         harness.clock.advance(TimeDelta::hours(3));

@@ -12,10 +12,7 @@ mod x;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::connection::Connection;
-use domain::testing::{a_connection, a_user};
 use fakes::fake::exchanges::{self, Exchange};
-use platforms::ChoicesRequest;
 use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::checks::{connecting, credentials, publishing, recognition, troubles};
 use platforms::conformance::fake_platform::FakePlatform;
@@ -62,10 +59,8 @@ async fn exchanges_with<N: FakePlatform>(further: impl Future<Output = ()>) -> V
 async fn choices<N: FakePlatform>() {
     let harness = AdapterHarness::<N>::new().await;
     let account = harness.connect().await;
-    let connection = Connection { profile: account.profile.clone(), ..a_connection(&a_user()) };
     for (option, _) in harness.fake.options().iter() {
-        let asked = ChoicesRequest { option, query: None, connection: &connection, credentials: &account.credentials };
-        harness.connector().choices(&asked, harness.clock.now()).await.unwrap();
+        harness.choices(&account, option).await.unwrap();
     }
 }
 
