@@ -6,7 +6,7 @@ use domain::media::{AltText, MimeType};
 use fakes::slack::{PRIVATE, Slack};
 use platforms::Account;
 use platforms::conformance::adapter_harness::{AdapterHarness, Post};
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use platforms::conformance::fake_platform::{FakePlatform, InjectedFault};
 use platforms::conformance::samples::{Sample, sample};
 
 use super::{harness, to};
@@ -127,9 +127,7 @@ async fn uploads_that_slack_forgot_after_a_lost_call_keep_their_alternative_text
     let mut files = two();
     files[0].attachment.alt_text = Some(AltText::parse("waves").unwrap());
     let mut post = harness.due(&account, "again", files).await;
-    let since = harness.clock.now();
-    harness.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
-    harness.publish(&post).await.unwrap_err();
+    let since = harness.lose_outcome(&post, InjectedFault::CutBefore).await;
     harness.fake.forgets_uploads();
     assert_eq!(harness.settle(&post, since, true).await, None);
 
@@ -141,45 +139,13 @@ async fn uploads_that_slack_forgot_after_a_lost_call_keep_their_alternative_text
 }
 
 #[tokio::test]
-async fn workspace_limit_is_an_error_of_the_file() {
-    let (harness, account) = harness().await;
-    for (code, words) in [
-        ("file_uploads_disabled", "file 1 of 2: the workspace accepts no files"),
-        ("storage_limit_reached", "file 1 of 2: the workspace's storage is full"),
-        ("file_type_not_allowed", "file 1 of 2: the workspace does not accept files of this type"),
-    ] {
-        let post = harness.post(&account, "look", two());
-        harness.fake.refuses("files.getUploadURLExternal", code);
-
-        let refused = harness.prepare(&post).await.unwrap_err();
-
-        assert!(matches!(&refused, AttemptError::Refused { reason } if reason.starts_with(words)), "{refused:?}");
-    }
-}
-
-#[tokio::test]
-async fn an_upload_that_is_not_confirmed_is_not_shared() {
+async fn refused_file_is_named() {
     let (harness, account) = harness().await;
     let post = harness.post(&account, "look", two());
-    for fault in
-        [InjectedFault::HtmlPage, InjectedFault::Refused, InjectedFault::ServerError, InjectedFault::LoseResponse]
-    {
-        harness.fake.inject_fault(Call::Upload, fault, 1);
-        let error = harness.prepare(&post).await.unwrap_err();
-        assert!(matches!(error, AttemptError::RetryLater { .. }), "{fault:?}: {error:?}");
-    }
-}
+    harness.fake.refuses("files.getUploadURLExternal", "storage_limit_reached");
 
-#[tokio::test]
-async fn files_that_were_never_shared_are_certainly_not_there() {
-    let (harness, account) = harness().await;
-    let post = harness.due(&account, "look", two()).await;
-    let since = harness.clock.now();
-    harness.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
-    harness.publish(&post).await.unwrap_err();
+    let refused = harness.prepare(&post).await.unwrap_err();
 
-    assert_eq!(harness.resolve(&post, since).await, Resolution::NotPublished);
-    harness.fake.refuses("files.info", "internal_error");
-    let unclear = harness.resolve(&post, since).await;
-    assert!(matches!(unclear, Resolution::Pending { .. }), "{unclear:?}");
+    let message = "file 1 of 2: the workspace's storage is full";
+    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.starts_with(message)), "{refused:?}");
 }

@@ -1,12 +1,9 @@
 //! Messages without files.
 
-use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
 use domain::options::OptionValue;
-use fakes::slack::{ARCHIVED, CHANNEL, ELSEWHERE, PRIVATE, Slack};
-use platforms::Account;
-use platforms::conformance::adapter_harness::{AdapterHarness, Post};
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use fakes::slack::{ARCHIVED, CHANNEL, ELSEWHERE, PRIVATE};
+use platforms::conformance::fake_platform::{FakePlatform, InjectedFault};
 use platforms::conformance::options::{options, text};
 
 use super::{harness, to};
@@ -73,37 +70,11 @@ async fn closed_channel_error_says_what_to_do() {
     assert!(harness.fake.public_posts().is_empty());
 }
 
-/// A post with an unknown outcome: the response was lost.
-async fn publish_with_lost_response<'a>(harness: &AdapterHarness<Slack>, account: &'a Account) -> Post<'a> {
-    let post = harness.post(account, "is it there?", Vec::new());
-    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    let error = harness.publish(&post).await.unwrap_err();
-    assert!(matches!(error, AttemptError::Unknown { may_still_run: true, .. }), "{error:?}");
-    post
-}
-
-#[tokio::test]
-async fn a_lost_message_is_found_among_what_others_say() {
-    let (harness, account) = harness().await;
-    let since = harness.clock.now();
-    let post = publish_with_lost_response(&harness, &account).await;
-    harness.fake.chats(7);
-    harness.fake.has_pages_of(2);
-    harness.clock.advance(TimeDelta::hours(5));
-
-    let found = harness.resolve(&post, since).await;
-
-    let Resolution::Found(found) = found else { panic!("{found:?}") };
-    assert_eq!(found.platform_post_id, harness.fake.public_posts()[0].id);
-    assert!(found.url.is_some());
-    assert_eq!(harness.fake.call_count(Call::LookUp), 4);
-}
-
 #[tokio::test]
 async fn a_channel_that_cannot_be_read_to_its_end_proves_nothing() {
     let (harness, account) = harness().await;
-    let since = harness.clock.now();
-    let post = publish_with_lost_response(&harness, &account).await;
+    let post = harness.post(&account, "is it there?", Vec::new());
+    let since = harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
     harness.fake.has_pages_of(2);
     harness.fake.chats(40);
     let busy = harness.resolve(&post, since).await;

@@ -6,7 +6,7 @@ use domain::media::MimeType;
 use fakes::slack::{CHANNEL, Slack};
 use platforms::Account;
 use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use platforms::conformance::fake_platform::{FakePlatform, InjectedFault};
 use platforms::conformance::samples::{Sample, sample};
 
 use super::harness;
@@ -42,9 +42,7 @@ async fn unreadable_thread_ends_neither_post_nor_connection() {
         let (harness, account) = harness().await;
         let root = root(&harness, &account, Vec::new()).await;
         let reply = harness.reply(&account, (&root, &root), "two", Vec::new());
-        let since = harness.clock.now();
-        harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-        harness.publish(&reply).await.unwrap_err();
+        let since = harness.lose_outcome(&reply, InjectedFault::LoseResponse).await;
         harness.fake.refuses("conversations.replies", code);
 
         let resolution = harness.resolve(&reply, since).await;
