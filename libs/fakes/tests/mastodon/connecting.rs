@@ -1,43 +1,11 @@
 //! The result of a connect flow: an account, its rules and its credentials.
 
-use domain::media::AltText;
-use domain::options::Options;
-use fakes::mastodon::{FlavorType, GoToSocial, OldMastodon, Pixelfed, Pleroma, Server, Snac, Stock};
+use fakes::mastodon::{Pleroma, Server, Stock};
 use platforms::ConnectError;
 use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::fake_platform::{Decision, FakePlatform};
 
-use super::{harness, picture};
-
-#[tokio::test]
-async fn the_longest_description_of_a_server_is_taken_by_it() {
-    async fn is_taken<K: FlavorType>(longest: usize) {
-        let (harness, account) = harness::<K>().await;
-        for (characters, fits) in [(longest, true), (longest + 1, false)] {
-            let Ok(words) = AltText::parse(&"é".repeat(characters)) else { continue };
-            let mut files = picture();
-            files[0].attachment.alt_text = Some(words);
-            let errors = account.rules.breaches(Some("Look"), &[files[0].attachment.clone()], Options::NONE);
-            assert_eq!(errors.is_empty(), fits, "{characters}: {errors:?}");
-            let delivered = harness.deliver(&mut harness.post(&account, &format!("{characters}"), files)).await;
-            assert_eq!(delivered.is_ok(), fits, "{characters}: {delivered:?}");
-        }
-    }
-
-    is_taken::<Stock>(10_000).await;
-    is_taken::<OldMastodon>(1500).await;
-    is_taken::<GoToSocial>(1500).await;
-    is_taken::<Pleroma>(5000).await;
-    is_taken::<Pixelfed>(1000).await;
-    is_taken::<Snac>(1500).await;
-}
-
-#[tokio::test]
-async fn missing_scopes_default_to_the_requested_ones() {
-    let (_, account) = harness::<Snac>().await;
-    assert_eq!(account.scopes, ["read:accounts", "read:statuses", "write:statuses", "write:media"]);
-    assert_eq!(account.rules.title, "snac");
-}
+use super::harness;
 
 #[tokio::test]
 async fn promised_issuer_must_be_in_the_callback() {
@@ -77,15 +45,9 @@ async fn a_server_that_promises_another_name_than_its_own_is_refused() {
     assert!(message.contains("another server"), "{message}");
 }
 
+/// Otherwise the suite refreshes nothing.
 #[tokio::test]
-async fn tokens_that_end_are_renewed_and_others_are_not() {
-    let (of_mastodon, of_pleroma) = (harness::<Stock>().await.0, harness::<Pleroma>().await.0);
-    assert!(!of_mastodon.can_refresh());
-    assert!(of_pleroma.can_refresh());
-
-    of_pleroma.fake.end_access_tokens();
-    let new = of_pleroma.refresh().await.unwrap();
-    assert!(new.extra.is_some() && new.expires_at.is_some());
-    of_pleroma.connector().revoke(&new, of_pleroma.clock.now()).await.unwrap();
-    assert_eq!(of_pleroma.fake.grant_count(), 0);
+async fn only_tokens_that_end_can_be_refreshed() {
+    assert!(!harness::<Stock>().await.0.can_refresh());
+    assert!(harness::<Pleroma>().await.0.can_refresh());
 }

@@ -10,13 +10,11 @@ mod options;
 mod recognition;
 mod threads;
 
-use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::AttemptError;
+use chrono::TimeDelta;
 use domain::media::MimeType;
 use fakes::mastodon::{FlavorType, Server};
 use platforms::Account;
-use platforms::conformance::adapter_harness::{AdapterHarness, Post};
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::samples::{Sample, sample};
 
 /// Longer than the time within which a cut-off publish call may take effect.
@@ -26,19 +24,6 @@ async fn harness<K: FlavorType>() -> (AdapterHarness<Server<K>>, Account) {
     let harness = AdapterHarness::new().await;
     let account = harness.connect().await;
     (harness, account)
-}
-
-/// Publishes with an unknown outcome. Returns the start of the call.
-async fn lose<K: FlavorType>(
-    harness: &AdapterHarness<Server<K>>,
-    post: &Post<'_>,
-    fault: InjectedFault,
-) -> DateTime<Utc> {
-    let since = harness.clock.now();
-    harness.fake.inject_fault(Call::Publish, fault, 1);
-    let lost = harness.publish(post).await;
-    assert!(matches!(lost, Err(AttemptError::Unknown { may_still_run: true, .. })), "{lost:?}");
-    since
 }
 
 fn picture() -> Vec<Sample> {

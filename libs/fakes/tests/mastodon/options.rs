@@ -8,7 +8,7 @@ use fakes::mastodon::{FlavorType, GoToSocial, Pixelfed, Snac, Stock};
 use platforms::conformance::fake_platform::{FakePlatform, InjectedFault};
 use platforms::conformance::options::{options, text};
 
-use super::{harness, lose, picture};
+use super::{harness, picture};
 
 #[tokio::test]
 async fn options_arrive_and_what_is_not_said_is_the_accounts_own_setting() {
@@ -40,7 +40,7 @@ async fn where_the_listing_may_lack_it_a_lost_post_is_not_sent_again() {
         if let Some(visibility) = visibility {
             post.options = options(&[("visibility", text(visibility))]);
         }
-        let since = lose(&harness, &post, InjectedFault::LoseResponse).await;
+        let since = harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
 
         harness.clock.advance(TimeDelta::minutes(3));
         let response = harness.resolve(&post, since).await;
@@ -66,7 +66,7 @@ async fn unknown_software_is_sent_the_accounts_own_visibility() {
 
         // The list shows only public posts.
         let lost = harness.due(&account, "and lost", Vec::new()).await;
-        let since = lose(&harness, &lost, InjectedFault::LoseResponse).await;
+        let since = harness.lose_outcome(&lost, InjectedFault::LoseResponse).await;
         harness.clock.advance(TimeDelta::minutes(3));
         let response = harness.resolve(&lost, since).await;
         assert_eq!(matches!(response, Resolution::Undeterminable { .. }), own != "public", "{own}: {response:?}");
@@ -78,7 +78,7 @@ async fn a_visibility_that_cannot_be_asked_for_is_left_to_the_server() {
     let (harness, account) = harness::<Snac>().await;
     harness.fake.hides_visibility();
     let lost = harness.due(&account, "as the server has it", Vec::new()).await;
-    let since = lose(&harness, &lost, InjectedFault::LoseResponse).await;
+    let since = harness.lose_outcome(&lost, InjectedFault::LoseResponse).await;
     assert_eq!(harness.fake.public_posts().len(), 1);
 
     // The post exists. If it did not, the adapter would not send it again, because the post's
@@ -87,7 +87,7 @@ async fn a_visibility_that_cannot_be_asked_for_is_left_to_the_server() {
     let response = harness.resolve(&lost, since).await;
     assert!(matches!(response, Resolution::Candidate(_) | Resolution::Found(_)), "{response:?}");
     let lost = harness.due(&account, "never there", Vec::new()).await;
-    let since = lose(&harness, &lost, InjectedFault::CutBefore).await;
+    let since = harness.lose_outcome(&lost, InjectedFault::CutBefore).await;
     harness.clock.advance(TimeDelta::minutes(3));
     let response = harness.resolve(&lost, since).await;
     assert!(matches!(response, Resolution::Undeterminable { .. }), "{response:?}");

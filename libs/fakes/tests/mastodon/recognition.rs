@@ -5,14 +5,14 @@ use domain::delivery::Resolution;
 use fakes::mastodon::{FlavorType, GoToSocial, Pleroma, Snac, Stock};
 use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 
-use super::{SETTLED, harness, lose, picture};
+use super::{SETTLED, harness, picture};
 
 /// The look-up result at this time after a call with the text "Ours" that never arrived, when
 /// another client has published `other` since.
 async fn look_up_after<K: FlavorType>(time: TimeDelta, other: &str) -> (Resolution, usize) {
     let (harness, account) = harness::<K>().await;
     let post = harness.due(&account, "Ours", Vec::new()).await;
-    let since = lose(&harness, &post, InjectedFault::CutBefore).await;
+    let since = harness.lose_outcome(&post, InjectedFault::CutBefore).await;
     let mut other_post = harness.post(&account, other, Vec::new());
     (other_post.is_by_other_program, other_post.publish_at) = (true, since);
     harness.deliver(&mut other_post).await.unwrap();
@@ -59,7 +59,7 @@ async fn publish_without_listing<K: FlavorType>(fault: InjectedFault, tries: usi
     let late = (harness.clock.now() - post.publish_at).num_seconds().max(0);
     harness.fake.inject_fault(Call::LookUp, fault, 0);
     harness.clock.skip_to(post.publish_at);
-    let since = lose(&harness, &post, InjectedFault::LoseResponse).await;
+    let since = harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
     harness.clock.advance(SETTLED);
     (late, harness.resolve(&post, since).await)
 }
@@ -105,7 +105,7 @@ async fn key_resolves_the_post_when_listing_fails() {
     async fn asked<K: FlavorType>(fault: InjectedFault, after: TimeDelta) -> (Resolution, usize, usize) {
         let (harness, account) = harness::<K>().await;
         let post = harness.due(&account, "Hello", Vec::new()).await;
-        let since = lose(&harness, &post, fault).await;
+        let since = harness.lose_outcome(&post, fault).await;
         harness.clock.advance(after);
         harness.fake.inject_fault(Call::LookUp, InjectedFault::ServerError, 1);
         let answer = harness.resolve(&post, since).await;
@@ -139,30 +139,10 @@ async fn key_resolves_the_post_when_listing_fails() {
 async fn refused_repeat_proves_that_nothing_was_published() {
     let (harness, account) = harness::<Stock>().await;
     let post = harness.due(&account, "Hello", Vec::new()).await;
-    let since = lose(&harness, &post, InjectedFault::CutBefore).await;
+    let since = harness.lose_outcome(&post, InjectedFault::CutBefore).await;
     harness.clock.advance(SETTLED);
     harness.fake.inject_fault(Call::LookUp, InjectedFault::ServerError, 1);
     harness.fake.inject_fault(Call::Publish, InjectedFault::Refused, 1);
 
     assert_eq!(harness.resolve(&post, since).await, Resolution::NotPublished);
-}
-
-#[tokio::test]
-async fn listing_is_read_until_the_call_time() {
-    let (harness, account) = harness::<GoToSocial>().await;
-    let post = harness.due(&account, "Ours", Vec::new()).await;
-    let since = lose(&harness, &post, InjectedFault::LoseResponse).await;
-    for number in 0..90 {
-        let mut other = harness.post(&account, &format!("Other {number}"), Vec::new());
-        other.progress.clone_from(&post.progress);
-        harness.publish(&other).await.unwrap();
-    }
-    let before = harness.fake.call_count(Call::LookUp);
-
-    let found = harness.resolve(&post, since).await;
-
-    assert!(matches!(found, Resolution::Candidate(_)), "{found:?}");
-    // Three pages, the empty one after them, and the source of the only post that no other client
-    // made.
-    assert_eq!(harness.fake.call_count(Call::LookUp) - before, 5);
 }

@@ -6,7 +6,7 @@ use platforms::Account;
 use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 
-use super::{SETTLED, harness, lose, picture};
+use super::{SETTLED, harness, picture};
 
 async fn root<K: FlavorType>(harness: &AdapterHarness<Server<K>>, account: &Account) -> Published {
     harness.deliver(&mut harness.post(account, "one", Vec::new())).await.unwrap().published
@@ -44,7 +44,7 @@ async fn lost_reply_to_a_deleted_post_stays_undecided_where_the_server_accepts_i
         let mut reply = harness.reply(&account, (&root, &root), "two", Vec::new());
         harness.prepare_all(&mut reply, &mut Vec::new()).await.unwrap();
         harness.fake.delete(&root.platform_post_id);
-        let since = lose(&harness, &reply, InjectedFault::LoseResponse).await;
+        let since = harness.lose_outcome(&reply, InjectedFault::LoseResponse).await;
         harness.clock.advance(SETTLED);
 
         let undecided = harness.resolve(&reply, since).await;
@@ -64,7 +64,7 @@ async fn refused_repeat_of_a_reply_to_a_deleted_post_proves_nothing() {
     let root = root(&harness, &account).await;
     let mut reply = harness.reply(&account, (&root, &root), "two", Vec::new());
     harness.prepare_all(&mut reply, &mut Vec::new()).await.unwrap();
-    let since = lose(&harness, &reply, InjectedFault::LoseResponse).await;
+    let since = harness.lose_outcome(&reply, InjectedFault::LoseResponse).await;
     harness.fake.delete(&root.platform_post_id);
     harness.clock.advance(SETTLED);
     harness.fake.inject_fault(Call::LookUp, InjectedFault::ServerError, 1);
@@ -82,7 +82,7 @@ async fn key_finds_a_reply_when_the_listing_fails() {
         let root = root(&harness, &account).await;
         let mut reply = harness.reply(&account, (&root, &root), "two", Vec::new());
         harness.prepare_all(&mut reply, &mut Vec::new()).await.unwrap();
-        let since = lose(&harness, &reply, fault).await;
+        let since = harness.lose_outcome(&reply, fault).await;
         harness.clock.advance(SETTLED);
         harness.fake.inject_fault(Call::LookUp, InjectedFault::ServerError, 1);
 
@@ -104,7 +104,7 @@ async fn look_up_of_a_reply_reads_until_its_parent() {
     let before = harness.fake.call_count(Call::LookUp);
     harness.prepare_all(&mut reply, &mut Vec::new()).await.unwrap();
     assert_eq!(harness.fake.call_count(Call::LookUp), before);
-    let since = lose(&harness, &reply, InjectedFault::CutBefore).await;
+    let since = harness.lose_outcome(&reply, InjectedFault::CutBefore).await;
     harness.clock.advance(SETTLED);
 
     assert_eq!(harness.resolve(&reply, since).await, Resolution::NotFound);
