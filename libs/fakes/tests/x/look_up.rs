@@ -5,19 +5,7 @@ use domain::delivery::{AttemptError, Resolution};
 use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use serde_json::json;
 
-use super::{harness, lose};
-
-#[tokio::test]
-async fn missing_post_is_not_there_only_after_the_last_page() {
-    let (harness, account) = harness().await;
-    let post = harness.due(&account, "a lighthouse", Vec::new()).await;
-    let began = lose(&harness, &post, InjectedFault::CutBefore).await;
-    harness.fake.publish_manual_posts(250);
-
-    assert_eq!(harness.resolve(&post, began).await, Resolution::NotFound);
-
-    assert_eq!(harness.fake.posts_read(), 250);
-}
+use super::harness;
 
 /// Each post that is read is billed.
 #[tokio::test]
@@ -25,7 +13,7 @@ async fn look_up_stops_at_the_page_that_has_the_post() {
     let (harness, account) = harness().await;
     let post = harness.due(&account, "a lighthouse", Vec::new()).await;
     harness.fake.publish_manual_posts(250);
-    let began = lose(&harness, &post, InjectedFault::LoseResponse).await;
+    let began = harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
 
     assert!(matches!(harness.resolve(&post, began).await, Resolution::Found(_)));
 
@@ -37,7 +25,7 @@ async fn look_up_stops_at_the_page_that_has_the_post() {
 async fn list_that_does_not_say_that_it_is_complete_proves_nothing() {
     let (harness, account) = harness().await;
     let post = harness.due(&account, "a lighthouse", Vec::new()).await;
-    let began = lose(&harness, &post, InjectedFault::CutBefore).await;
+    let began = harness.lose_outcome(&post, InjectedFault::CutBefore).await;
     let hidden =
         json!({ "title": "Authorization Error", "type": "https://api.x.com/2/problems/not-authorized-for-resource" });
     for list in [
@@ -52,19 +40,6 @@ async fn list_that_does_not_say_that_it_is_complete_proves_nothing() {
     }
 }
 
-/// X counts a text that begins with a mention as a reply.
-#[tokio::test]
-async fn text_is_recognized_whatever_x_makes_of_it() {
-    let (harness, account) = harness().await;
-    let text = "@XDevelopers see Example.com/about and https://example.org/a?b=c&d=e, or not";
-    let mut post = harness.post(&account, text, Vec::new());
-    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-
-    harness.deliver(&mut post).await.unwrap();
-
-    assert_eq!(harness.fake.call_count(Call::Publish), 1);
-}
-
 #[tokio::test]
 async fn long_text_is_recognized_by_both_spellings_of_its_field() {
     for is_renamed in [false, true] {
@@ -75,7 +50,7 @@ async fn long_text_is_recognized_by_both_spellings_of_its_field() {
         }
         let text = format!("example.com {}", "a long story & a good one ".repeat(20));
         let post = harness.due(&account, &text, Vec::new()).await;
-        let began = lose(&harness, &post, InjectedFault::LoseResponse).await;
+        let began = harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
         harness.fake.publish_manual_posts(120);
 
         let found = harness.resolve(&post, began).await;
@@ -90,7 +65,7 @@ async fn duplicate_of_an_unlisted_post_is_looked_up_until_it_is_listed() {
     let (harness, account) = harness().await;
     harness.fake.lists_after(TimeDelta::minutes(10));
     let post = harness.due(&account, "good morning", Vec::new()).await;
-    let began = lose(&harness, &post, InjectedFault::LoseResponse).await;
+    let began = harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
     harness.clock.advance(TimeDelta::minutes(2));
     assert_eq!(harness.resolve(&post, began).await, Resolution::NotFound);
 

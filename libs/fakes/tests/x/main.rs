@@ -7,15 +7,13 @@ mod refusals;
 mod threads;
 mod uploads;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
-use domain::media::{Attachment, MimeType};
+use domain::media::MimeType;
 use domain::options::{OptionValue, Options};
-use domain::testing::an_attachment;
-use domain::validation_errors::ValidationErrors;
 use fakes::x::{HANDLE, ID, X};
 use platforms::Account;
-use platforms::conformance::adapter_harness::{AdapterHarness, Post};
+use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::conformance::options::{list, options, text};
 use platforms::conformance::samples::sample;
@@ -25,15 +23,6 @@ async fn harness() -> (AdapterHarness<X>, Account) {
     let harness = AdapterHarness::new().await;
     let account = harness.connect().await;
     (harness, account)
-}
-
-/// Publishes with an unknown outcome. Returns the start of the call.
-async fn lose(harness: &AdapterHarness<X>, post: &Post<'_>, fault: InjectedFault) -> DateTime<Utc> {
-    let began = harness.clock.now();
-    harness.fake.inject_fault(Call::Publish, fault, 1);
-    let error = harness.publish(post).await.unwrap_err();
-    assert!(matches!(error, AttemptError::Unknown { .. }), "{error:?}");
-    began
 }
 
 #[tokio::test]
@@ -94,38 +83,6 @@ async fn options_become_fields_of_x() {
 }
 
 #[tokio::test]
-async fn a_poll_is_checked_when_it_is_scheduled() {
-    let (_, account) = harness().await;
-    let files = [sample(MimeType::Png, 1).attachment];
-    let poll = options(&[("poll_options", list(&["Tea", "Coffee"]))]);
-    let errors = account.rules.breaches(Some("which?"), &files, &poll);
-    let expected =
-        "X accepts poll_options or images and videos in one post, not both; this has poll_options and 1 file";
-    assert_eq!(errors.iter().map(|it| it.message.as_str()).collect::<Vec<_>>(), [expected]);
-
-    for (given, field) in [
-        (options(&[("poll_options", list(&["Tea"]))]), "o.poll_options"),
-        (options(&[("poll_options", list(&["Tea", "A cup of coffee with cream"]))]), "o.poll_options"),
-        (options(&[("poll_duration_minutes", OptionValue::Number(60))]), "o.poll_duration_minutes"),
-        (
-            options(&[
-                ("poll_options", list(&["Tea", "Coffee"])),
-                ("poll_duration_minutes", OptionValue::Number(10_081)),
-            ]),
-            "o.poll_duration_minutes",
-        ),
-        (
-            options(&[("poll_options", list(&["Tea", "Coffee"])), ("quote_url", text("https://x.com/a/status/12"))]),
-            "o.poll_options",
-        ),
-    ] {
-        let mut faults = ValidationErrors::new();
-        platforms::vocabulary().check_values("x", &given, "o", &mut faults);
-        assert_eq!(faults.iter().map(|it| it.0).collect::<Vec<_>>(), [field], "{given:?}");
-    }
-}
-
-#[tokio::test]
 async fn a_poll_whose_answer_was_lost_is_found() {
     let (harness, account) = harness().await;
     let mut post = harness.post(&account, "which?", Vec::new());
@@ -147,19 +104,6 @@ async fn unprocessable_video_error_quotes_x() {
 
     let said = "file 1 of 1 (video/mp4): X could not process the file: Unsupported video format";
     assert!(matches!(&refused, AttemptError::Refused { reason } if reason == said), "{refused:?}");
-}
-
-/// A GIF is animated, so the service does not resize it: validation has the limits of X.
-#[tokio::test]
-async fn a_gif_that_is_too_large_is_refused_when_it_is_scheduled() {
-    let (_, account) = harness().await;
-    let errors = |size_bytes| {
-        let gif = Attachment { mime_type: MimeType::Gif, ..an_attachment(size_bytes) };
-        let errors = account.rules.breaches(Some("it moves"), &[gif], &Options::default());
-        errors.into_iter().map(|it| it.message).collect::<Vec<_>>()
-    };
-    let expected = "X accepts GIFs of at most 15000000 bytes; file 1 has 15000001 bytes; make it smaller, or convert it to a video";
-    assert_eq!((errors(15_000_000), errors(15_000_001)), (Vec::new(), vec![expected.to_owned()]));
 }
 
 #[tokio::test]
@@ -186,23 +130,10 @@ async fn undeterminable_look_up_is_reported_to_the_user() {
     let (harness, account) = harness().await;
     harness.fake.rename_files();
     let post = harness.due(&account, "a lighthouse", vec![sample(MimeType::Jpeg, 1)]).await;
-    let began = lose(&harness, &post, InjectedFault::LoseResponse).await;
+    let began = harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
 
     let found = harness.resolve(&post, began).await;
 
     assert!(matches!(&found, Resolution::Undeterminable { advice } if advice.contains("may be this one")), "{found:?}");
     assert_eq!(harness.fake.posts_read(), 1);
-}
-
-#[tokio::test]
-async fn app_without_credits_is_reported_to_the_operator() {
-    let (harness, account) = harness().await;
-    let credits = json!({ "title": "CreditsDepleted", "detail": "Your enrolled account has no credits.", "type": "https://api.x.com/2/problems/credits" });
-    let enrolled = json!({ "title": "Client Forbidden", "type": "https://api.twitter.com/2/problems/client-forbidden", "detail": "x" });
-    for (status, body) in [(402, credits), (403, enrolled)] {
-        let post = harness.due(&account, "hello", Vec::new()).await;
-        harness.fake.refuses("/2/tweets", status, body);
-        let error = harness.publish(&post).await.unwrap_err();
-        assert!(matches!(&error, AttemptError::RetryLater { reason, .. } if reason.contains("operator")), "{error:?}");
-    }
 }

@@ -8,19 +8,6 @@ use serde_json::json;
 use super::harness;
 
 #[tokio::test]
-async fn unreadable_success_is_unknown_and_may_still_run() {
-    let (harness, account) = harness().await;
-    for body in [json!({}), json!({ "data": { "id": "../1" } })] {
-        let post = harness.due(&account, "hello", Vec::new()).await;
-        harness.fake.refuses("/2/tweets", 201, body.clone());
-
-        let error = harness.publish(&post).await.unwrap_err();
-
-        assert!(matches!(&error, AttemptError::Unknown { may_still_run: true, .. }), "{body}: {error:?}");
-    }
-}
-
-#[tokio::test]
 async fn account_is_connected_where_x_refuses_to_say_what_it_pays() {
     let (harness, account) = harness().await;
     harness.fake.set_subscription("Premium");

@@ -10,7 +10,7 @@ use platforms::conformance::fake_platform::{FakePlatform, InjectedFault};
 use platforms::conformance::options::{options, text};
 use platforms::conformance::samples::sample;
 
-use super::{X, harness, lose};
+use super::{X, harness};
 
 async fn root(harness: &AdapterHarness<X>, account: &Account, text: &str) -> Published {
     harness.deliver(&mut harness.post(account, text, Vec::new())).await.unwrap().published
@@ -55,7 +55,7 @@ async fn lost_reply_is_found_by_both_spellings_of_its_fields() {
             let text = if files.is_empty() { "two" } else { "" };
             let mut reply = harness.reply(&account, (&root, &root), text, files);
             harness.prepare_all(&mut reply, &mut Vec::new()).await.unwrap();
-            let began = lose(&harness, &reply, InjectedFault::LoseResponse).await;
+            let began = harness.lose_outcome(&reply, InjectedFault::LoseResponse).await;
             harness.fake.publish_manual_posts(3);
 
             let found = harness.resolve(&reply, began).await;
@@ -74,7 +74,7 @@ async fn equal_text_elsewhere_is_not_the_reply() {
     let (harness, account) = harness().await;
     let root = root(&harness, &account, "one").await;
     let reply = harness.reply(&account, (&root, &root), "two", Vec::new());
-    let began = lose(&harness, &reply, InjectedFault::CutBefore).await;
+    let began = harness.lose_outcome(&reply, InjectedFault::CutBefore).await;
     harness.fake.publish_manual_post("two");
 
     assert_eq!(harness.resolve(&reply, began).await, Resolution::NotFound);

@@ -4,8 +4,8 @@ use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use domain::media::{Facts, MimeType};
 use platforms::Step;
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
-use platforms::conformance::samples::{Sample, sample};
+use platforms::conformance::fake_platform::FakePlatform;
+use platforms::conformance::samples::{Sample, sample, sample_with_size};
 use serde_json::{Value, json};
 
 use super::harness;
@@ -23,9 +23,7 @@ fn video_with_seconds(seconds: u32) -> Sample {
 #[tokio::test]
 async fn video_of_several_parts_arrives_whole() {
     let (harness, account) = harness().await;
-    let mut video = sample(MimeType::Mp4, 1);
-    video.bytes.resize(9 << 20, 0);
-    video.attachment.size_bytes = 9 << 20;
+    let video = sample_with_size(MimeType::Mp4, 9 << 20);
 
     harness.deliver(&mut harness.post(&account, "a film", vec![video.clone()])).await.unwrap();
 
@@ -82,20 +80,4 @@ async fn unsupported_authentication_of_an_upload_wants_the_user_after_an_hour() 
             assert!(reason.contains(part), "{part}: {reason}");
         }
     }
-}
-
-/// The first finalize did not arrive, and the second one is refused: no response proves that the
-/// upload is complete.
-#[tokio::test]
-async fn upload_whose_finalize_is_uncertain_is_sent_anew() {
-    let (harness, account) = harness().await;
-    let mut post = harness.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
-    harness.fake.inject_fault(Call::Process, InjectedFault::CutBefore, 1);
-    let body = json!({ "title": "Invalid Request", "type": "https://api.x.com/2/problems/invalid-request" });
-    harness.fake.refuses("/2/media/upload/finalize", 400, body);
-
-    let passage = harness.deliver(&mut post).await.unwrap();
-
-    assert!(matches!(&passage.errors[..], [AttemptError::PreparationExpired { .. }]), "{:?}", passage.errors);
-    assert_eq!((harness.fake.call_count(Call::Upload), harness.fake.call_count(Call::Publish)), (2, 1));
 }
