@@ -3,7 +3,7 @@
 use fakes::wordpress::{TYPED, USER, Wordpress};
 use http::Method;
 use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::{Decision, Detour, FakePlatform};
+use platforms::conformance::fake_platform::{Decision, FakePlatform};
 use platforms::{AuthorizeStep, ConnectError, FieldValues};
 use serde_json::json;
 
@@ -97,18 +97,6 @@ async fn a_user_name_and_a_password_belong_together() {
         let refusal = harness.authorize(&values).await.unwrap_err();
         assert!(matches!(refusal, ConnectError::Field { name, .. } if name == field), "{refusal:?}");
     }
-}
-
-/// A site that names the approval page of another site would receive the password for that site.
-#[tokio::test]
-async fn a_site_cannot_name_the_approval_page_of_another() {
-    let (harness, other) = AdapterHarness::<Wordpress>::with_second_fake().await;
-    harness.fake.redirect_users_to(&other, Detour::Named);
-
-    let refusal = harness.authorize(&harness.fake.form_values()).await.map(|it| it.0).unwrap_err();
-
-    let ConnectError::Field { name: "application_password", message } = refusal else { panic!("{refusal:?}") };
-    assert!(message.contains(&other.home().replace("http://", "")), "{message}");
 }
 
 /// It could be the password of another site, which redirected its visitor here.

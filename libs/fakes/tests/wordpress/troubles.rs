@@ -39,19 +39,6 @@ async fn a_draft_or_file_whose_answer_was_lost_is_found_again() {
 }
 
 #[tokio::test]
-async fn a_lost_answer_is_settled_by_reading_the_post_and_not_by_another_call() {
-    let (harness, account) = harness().await;
-    let post = harness.due(&account, "read back", Vec::new()).await;
-    let since = harness.clock.now();
-    harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    harness.publish(&post).await.unwrap_err();
-
-    let Resolution::Found(found) = harness.resolve(&post, since).await else { panic!("it is there") };
-
-    assert_eq!((found.at, harness.fake.call_count(Call::Publish)), (post.publish_at, 1));
-}
-
-#[tokio::test]
 async fn a_draft_that_somebody_deleted_is_made_anew() {
     let (harness, account) = harness().await;
     let mut post = harness.due(&account, "deleted meanwhile", Vec::new()).await;
@@ -69,9 +56,7 @@ async fn a_draft_that_somebody_deleted_is_made_anew() {
 async fn a_post_that_was_deleted_after_a_lost_call_is_not_made_again() {
     let (harness, account) = harness().await;
     let post = harness.due(&account, "unknown outcome, and deleted", Vec::new()).await;
-    let since = harness.clock.now();
-    harness.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);
-    harness.publish(&post).await.unwrap_err();
+    let since = harness.lose_outcome(&post, InjectedFault::CutBefore).await;
     harness.fake.delete_drafts();
     harness.clock.advance(TimeDelta::minutes(2));
 
