@@ -54,8 +54,6 @@ struct Memory {
     is_group: bool,
     /// The id of the supergroup to which the group migrated.
     moved_to: Option<i64>,
-    /// Error description of every send call.
-    refusal: Option<String>,
 }
 
 /// A message of the channel; an album is one message.
@@ -95,11 +93,6 @@ impl Telegram {
     /// The group becomes a supergroup with this id.
     pub fn moves_to(&self, chat: i64) {
         self.fake.memory().moved_to = Some(chat);
-    }
-
-    /// Send calls fail with 400 and this description. `None` ends this.
-    pub fn refuses(&self, description: Option<&str>) {
-        self.fake.memory().refusal = description.map(str::to_owned);
     }
 
     /// Number of calls with the chat id from before the migration.

@@ -100,17 +100,6 @@ async fn options_become_fields_of_telegram() {
 }
 
 #[tokio::test]
-async fn document_is_sent_as_a_document_with_its_caption() {
-    let (harness, account) = harness().await;
-    let mut post = harness.post(&account, "our plan", vec![sample(MimeType::Pdf, 1)]);
-
-    harness.deliver(&mut post).await.unwrap();
-
-    let public = harness.fake.public_posts().pop().unwrap();
-    assert_eq!((public.text.as_str(), public.media[0].mime_type), ("our plan", MimeType::Pdf));
-}
-
-#[tokio::test]
 async fn reply_follows_the_first_message_of_an_album() {
     let (harness, account) = harness().await;
     let root = harness.deliver(&mut harness.post(&account, "one", Vec::new())).await.unwrap().published;
@@ -195,33 +184,6 @@ async fn group_that_moved_can_be_connected_by_its_old_id() {
     assert_eq!(accounts[0].profile.account_id, SUPERGROUP.to_string());
 }
 
-/// Error messages of the Bot API server, of `can_send_message` in `TDLib`, and of `MTProto`.
-#[tokio::test]
-async fn bot_that_may_not_write_waits_for_its_person() {
-    let (harness, account) = harness().await;
-    for description in [
-        "have no rights to send a message",
-        "have no write access to the chat",
-        "not enough rights to send text messages to the chat",
-        "need administrator rights in the channel chat",
-        "CHAT_WRITE_FORBIDDEN",
-        "CHAT_ADMIN_REQUIRED",
-        "CHAT_RESTRICTED",
-        "CHANNEL_PRIVATE",
-        "USER_BANNED_IN_CHANNEL",
-        "group chat was deactivated",
-    ] {
-        let post = harness.post(&account, "nobody hears", Vec::new());
-        harness.fake.refuses(Some(description));
-
-        let error = harness.publish(&post).await.unwrap_err();
-
-        assert!(matches!(&error, AttemptError::Unauthorized { reason } if reason.contains(description)), "{error:?}");
-    }
-    harness.fake.refuses(None);
-    harness.deliver(&mut harness.post(&account, "it may again", Vec::new())).await.unwrap();
-}
-
 #[tokio::test]
 async fn a_picture_that_is_too_large_is_made_smaller_first() {
     let (harness, account) = harness().await;
@@ -233,18 +195,6 @@ async fn a_picture_that_is_too_large_is_made_smaller_first() {
 
     let shown: Vec<_> = harness.fake.public_posts()[0].media.iter().map(|it| it.mime_type).collect();
     assert_eq!(shown, [MimeType::Png, MimeType::Jpeg], "the first one was made anew");
-}
-
-#[tokio::test]
-async fn each_file_of_an_album_is_opened_when_its_turn_comes() {
-    let (harness, account) = harness().await;
-    let post = harness.due(&account, "ten of them", pictures(10)).await;
-
-    harness.publish(&post).await.unwrap();
-
-    let arrived: Vec<_> = harness.fake.public_posts()[0].media.iter().map(|it| it.bytes.clone()).collect();
-    assert_eq!(arrived, pictures(10).into_iter().map(|it| it.bytes).collect::<Vec<_>>());
-    assert_eq!(post.max_open(), 1);
 }
 
 #[tokio::test]

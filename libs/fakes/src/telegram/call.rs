@@ -54,10 +54,6 @@ pub(super) async fn respond(
         }
         "sendMessage" | "sendPhoto" | "sendVideo" | "sendAnimation" | "sendDocument" | "sendMediaGroup" => {
             let to = chat(&fake, &mut fields, Access::Write)?;
-            let refusal = fake.memory().refusal.clone();
-            if let Some(description) = refusal {
-                return Err(ApiError::bad(&description));
-            }
             let now = fake.clock.now();
             let usage = fake.memory().limits.count(PER_CHAT, &to.to_string(), 1, now);
             if usage.is_exceeded {
