@@ -23,13 +23,15 @@ pub enum Access {
     Review,
     /// The platform charges for its API.
     Paid,
+    /// The platform is for development: pages do not propose it to users. In the API it is `open`.
+    Development,
 }
 
 impl Access {
     /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Open => "open",
+            Self::Open | Self::Development => "open",
             Self::OwnAccounts => "own_accounts",
             Self::Review => "review",
             Self::Paid => "paid",

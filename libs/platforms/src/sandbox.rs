@@ -50,7 +50,7 @@ pub(crate) const NAME: &str = "sandbox";
 
 pub(crate) const TITLE: &str = "Sandbox";
 
-pub(crate) const ACCESS: Access = Access::Open;
+pub(crate) const ACCESS: Access = Access::Development;
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new("visibility", OptionKind::OneOf(&["public", "unlisted"]), "Stored, and shown in posts.json."),
