@@ -4,6 +4,7 @@ mod account_page;
 pub(crate) mod assets;
 mod error;
 mod form;
+mod platform_mark;
 mod times;
 
 use askama::Template;
@@ -17,6 +18,7 @@ pub use account_page::AccountPage;
 pub(crate) use error::failed;
 pub use error::{PageError, PageResult};
 pub use form::{PageForm, PageQuery, parameters};
+pub use platform_mark::PlatformMark;
 pub use times::{date, date_and_time, day, distance, time, time_with_seconds};
 
 /// A page: the HTML of a template within the layout.

@@ -5,7 +5,7 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 
-const STYLE: &str = include_str!("../../assets/style.css");
+pub(super) const STYLE: &str = include_str!("../../assets/style.css");
 const COMPOSER: &str = include_str!("../../assets/composer.js");
 const DOCS: &str = include_str!("../../assets/docs.js");
 const ICON: &str = include_str!("../../assets/icon.svg");
