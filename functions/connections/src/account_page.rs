@@ -1,21 +1,25 @@
 //! `/account/connections`: the page with a user's connections, their state and their buttons.
 
+mod account_group;
+
 use api::SignedIn;
-use api::page::{AccountPage, Page, PageQuery, PageResult, date};
+use api::page::{AccountPage, Page, PageQuery, PageResult};
 use askama::Template;
 use axum::extract::State;
-use chrono::{DateTime, Utc};
-use domain::connection::Connection;
-use domain::time_zone::TimeZone;
-use domain::web_address::is_web_address;
 use serde::Deserialize;
 
+use self::account_group::{AccountGroup, AccountRow};
 use crate::App;
+
+/// The page has a search for more accounts than this.
+const MAX_WITHOUT_SEARCH: usize = 8;
 
 #[derive(Deserialize)]
 pub(crate) struct AccountsQuery {
     #[serde(default)]
     disconnected: bool,
+    #[serde(default)]
+    q: String,
 }
 
 #[derive(Template)]
@@ -23,27 +27,13 @@ pub(crate) struct AccountsQuery {
 struct AccountsPage<'a> {
     csrf: &'a str,
     disconnected: bool,
+    /// The number of all accounts, like `lost_grants` regardless of the search.
+    total: usize,
     lost_grants: usize,
-    accounts: Vec<AccountRow>,
+    has_search: bool,
+    search: &'a str,
+    groups: Vec<AccountGroup>,
     platforms: Vec<PlatformOption>,
-}
-
-struct AccountRow {
-    id: String,
-    platform: String,
-    /// The name of the server's software: some servers that speak Mastodon's API have names of
-    /// their own.
-    title: String,
-    name: String,
-    /// `None` when it equals `name`.
-    display_name: Option<String>,
-    avatar: Option<String>,
-    needs_reconnection: bool,
-    is_offered: bool,
-    since: String,
-    /// The day on which only the user can renew the access; `None` when the service refreshes it.
-    ends: Option<String>,
-    pending: u32,
 }
 
 struct PlatformOption {
@@ -51,7 +41,6 @@ struct PlatformOption {
     title: String,
 }
 
-/// Connections that need to be reconnected come first.
 pub(crate) async fn show_accounts(
     State(app): State<App>,
     session: SignedIn,
@@ -59,41 +48,30 @@ pub(crate) async fn show_accounts(
 ) -> PageResult<Page> {
     let (now, zone) = (app.api.clock.now(), session.zone());
     let connections = app.api.store.connections(session.user).await?;
-    let mut accounts: Vec<_> = connections.into_iter().map(|it| AccountRow::new(it, &app, &zone, now)).collect();
-    accounts.sort_by_key(|it| !it.needs_reconnection);
+    let rows = connections.into_iter().map(|it| AccountRow::new(it, &app.platforms, &zone, now));
+    let mut accounts: Vec<_> = rows.collect();
+    let total = accounts.len();
+    let lost_grants = accounts.iter().filter(|it| it.needs_reconnection).count();
+    let search = query.q.trim();
+    accounts.retain(|it| it.matches(search));
     let names = app.platforms.names().into_iter();
     let platforms =
         names.filter_map(|name| Some(PlatformOption { name, title: app.platforms.get(name)?.rules().title }));
     let page = AccountsPage {
         csrf: session.csrf(),
         disconnected: query.disconnected,
-        lost_grants: accounts.iter().filter(|it| it.needs_reconnection).count(),
-        accounts,
+        total,
+        lost_grants,
+        // A search in the URL is shown with few accounts, too, because it filters them.
+        has_search: MAX_WITHOUT_SEARCH < total || !search.is_empty(),
+        search,
+        groups: AccountGroup::all(accounts),
         platforms: platforms.collect(),
     };
     Ok(Page::render("Your connections", &page)?
         .signed_in(&session)
         .with_account_navigation(AccountPage::Connections)
         .with_images())
-}
-
-impl AccountRow {
-    fn new(connection: Connection, app: &App, zone: &TimeZone, now: DateTime<Utc>) -> Self {
-        let name = connection.profile.shown_name();
-        Self {
-            id: connection.connection_id.to_string(),
-            is_offered: app.platforms.get(&connection.provider).is_some(),
-            platform: connection.provider,
-            title: connection.rules.title,
-            display_name: connection.profile.display_name.filter(|it| *it != name),
-            name,
-            avatar: connection.profile.avatar.filter(|it| is_web_address(it)),
-            needs_reconnection: connection.needs_reconnection,
-            since: date(connection.created_at, zone),
-            ends: connection.token_expires_at.filter(|it| now < *it).map(|it| date(it, zone)),
-            pending: connection.pending,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -92,3 +92,39 @@ async fn only_its_user_disconnects_an_account() {
     assert_eq!(again.status, 404);
     assert!(harness.visit(&done.location.unwrap()).await.html.contains("The account is disconnected."));
 }
+
+#[tokio::test]
+async fn accounts_of_a_platform_are_below_its_title() {
+    let harness = Harness::new().await;
+    let begun = harness.begin("asking").await;
+    harness.send(&begun, "server=good.example&password=3").await;
+    harness.connect("1").await;
+    harness.connect("2").await;
+
+    let page = harness.visit(HERE).await.html;
+
+    let (asking, plain) = page.split_once("</span> plain</h3>").unwrap();
+    assert!(asking.contains("</span> asking</h3>") && asking.contains("@user3"), "{page}");
+    assert!(!asking.contains("@user1") && plain.contains("@user1") && plain.contains("@user2"), "{page}");
+}
+
+#[tokio::test]
+async fn more_than_eight_accounts_can_be_searched() {
+    let harness = Harness::new().await;
+    for account in 1..=8 {
+        harness.connect(&account.to_string()).await;
+    }
+    assert!(!harness.visit(HERE).await.html.contains("name=\"q\""));
+    let lost = harness.connect("9").await;
+    harness.lose_grant(lost).await;
+    assert!(harness.visit(HERE).await.html.contains("name=\"q\""));
+
+    let found = harness.visit(&format!("{HERE}?q=User+7")).await.html;
+    assert!(found.contains("@user7") && !found.contains("@user8"), "{found}");
+    assert!(found.contains("value=\"User 7\"") && found.contains("Show all 9"), "{found}");
+    assert!(found.contains("Reconnect 1 account."), "also when the search hides it: {found}");
+    let by_platform = harness.visit(&format!("{HERE}?q=plain")).await.html;
+    assert!(by_platform.contains("@user1") && by_platform.contains("@user9"), "{by_platform}");
+    let none = harness.visit(&format!("{HERE}?q=%3Cb%3E")).await.html;
+    assert!(none.contains("No account matches.") && !none.contains("<b>"), "{none}");
+}
