@@ -1,6 +1,7 @@
 //! `/account/connections`: the page with a user's connections, their state and their buttons.
 
 mod account_group;
+mod platform_lists;
 
 use api::SignedIn;
 use api::page::{AccountPage, Page, PageQuery, PageResult};
@@ -9,6 +10,7 @@ use axum::extract::State;
 use serde::Deserialize;
 
 use self::account_group::{AccountGroup, AccountRow};
+use self::platform_lists::{MissingPlatform, OfferedPlatform, missing, offered};
 use crate::App;
 
 /// The page has a search for more accounts than this.
@@ -33,12 +35,8 @@ struct AccountsPage<'a> {
     has_search: bool,
     search: &'a str,
     groups: Vec<AccountGroup>,
-    platforms: Vec<PlatformOption>,
-}
-
-struct PlatformOption {
-    name: &'static str,
-    title: String,
+    offered: Vec<OfferedPlatform>,
+    missing: Vec<MissingPlatform>,
 }
 
 pub(crate) async fn show_accounts(
@@ -54,9 +52,6 @@ pub(crate) async fn show_accounts(
     let lost_grants = accounts.iter().filter(|it| it.needs_reconnection).count();
     let search = query.q.trim();
     accounts.retain(|it| it.matches(search));
-    let names = app.platforms.names().into_iter();
-    let platforms =
-        names.filter_map(|name| Some(PlatformOption { name, title: app.platforms.get(name)?.rules().title }));
     let page = AccountsPage {
         csrf: session.csrf(),
         disconnected: query.disconnected,
@@ -66,7 +61,8 @@ pub(crate) async fn show_accounts(
         has_search: MAX_WITHOUT_SEARCH < total || !search.is_empty(),
         search,
         groups: AccountGroup::all(accounts),
-        platforms: platforms.collect(),
+        offered: offered(&app.platforms),
+        missing: missing(&app.platforms),
     };
     Ok(Page::render("Your connections", &page)?
         .signed_in(&session)

@@ -28,8 +28,7 @@ use serde_json::Value;
 use storage::{Identity, LimitSubject, TokenGrant};
 use tower::ServiceExt;
 
-use self::fake_platforms::TestPlatform;
-pub(crate) use self::fake_platforms::{FakePlatforms, PlatformBehavior};
+pub(crate) use self::fake_platforms::{FakePlatforms, PlatformBehavior, TestPlatform};
 use crate::{App, Guests};
 
 /// The service with two users and three platforms: `plain`, `asking` (has form fields), and

@@ -128,3 +128,15 @@ async fn more_than_eight_accounts_can_be_searched() {
     let none = harness.visit(&format!("{HERE}?q=%3Cb%3E")).await.html;
     assert!(none.contains("No account matches.") && !none.contains("<b>"), "{none}");
 }
+
+#[tokio::test]
+async fn platforms_that_are_not_set_up_name_what_the_operator_has_to_do() {
+    let harness = Harness::new().await;
+
+    let page = harness.visit(HERE).await.html;
+
+    let (offered, missing) = page.split_once("<summary>Not set up here</summary>").unwrap();
+    assert!(offered.contains("name=\"platform\" value=\"plain\""), "{page}");
+    assert!(missing.contains("docs/platforms/pinterest.md") && missing.contains("The platform reviews it"), "{page}");
+    assert!(!page.contains("docs/platforms/sandbox.md") && !missing.contains("<button"), "{page}");
+}

@@ -81,9 +81,15 @@ impl FakePlatforms {
 }
 
 /// A test platform. A code lists its accounts; a suffix `~…` gives an account another token.
-pub(super) struct TestPlatform {
+pub(crate) struct TestPlatform {
     pub(super) name: &'static str,
     pub(super) fake: Arc<FakePlatforms>,
+}
+
+impl TestPlatform {
+    pub(crate) fn new(name: &'static str) -> Self {
+        Self { name, fake: Arc::default() }
+    }
 }
 
 const SERVER: Field = Field::new("server", "Your server", "good.example");
