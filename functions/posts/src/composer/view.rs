@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use api::page::{date_and_time, distance};
+use api::page::{PlatformMark, date_and_time, distance};
 use askama::Template;
 use chrono::{DateTime, Utc};
 use domain::connection::Connection;
@@ -103,6 +103,7 @@ struct AccountView {
     is_public: bool,
     avatar: Option<String>,
     handle: String,
+    mark: PlatformMark,
     platform: String,
     state: Option<State>,
     /// The URL of the public post.
@@ -315,6 +316,7 @@ impl Form<'_> {
             is_public: target.is_some_and(|it| it.status == TargetStatus::Published),
             avatar: account.profile.avatar.clone().filter(|it| is_web_address(it)),
             handle: account.profile.shown_name(),
+            mark: PlatformMark::new(&account.provider),
             platform: account.rules.title.clone(),
             state: target.zip(post).and_then(|(it, post)| State::new(it.status, post.status)),
             link: public_link(target.and_then(Target::published)),
@@ -339,6 +341,7 @@ impl Form<'_> {
             is_public: target.status == TargetStatus::Published,
             avatar: None,
             handle: target.username.clone().unwrap_or_default(),
+            mark: PlatformMark::new(&target.provider),
             platform: target.provider.clone(),
             state: None,
             link: public_link(target.published()),

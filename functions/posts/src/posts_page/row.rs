@@ -1,6 +1,6 @@
 //! A post and its accounts, as the page shows them.
 
-use api::page::{distance, time};
+use api::page::{PlatformMark, distance, time};
 use chrono::{DateTime, Utc};
 use domain::delivery::Published;
 use domain::failure::FailureClass;
@@ -54,6 +54,7 @@ pub(super) struct ReplyRow {
 }
 
 pub(super) struct TargetRow {
+    pub(super) mark: PlatformMark,
     /// The title of the platform, or its name if the account is gone.
     pub(super) platform: String,
     pub(super) name: Option<String>,
@@ -143,6 +144,7 @@ impl TargetRow {
         };
         let handle = account.and_then(|it| it.profile.handle());
         Self {
+            mark: PlatformMark::new(&target.provider),
             platform: account.map_or_else(|| target.provider.clone(), |it| it.rules.title.clone()),
             name: handle.or_else(|| target.username.clone()),
             state: state(target.status, target.error_message.as_deref(), post.status),
