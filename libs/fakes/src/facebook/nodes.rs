@@ -29,7 +29,7 @@ pub(super) async fn node(
     let asked = fields.want("fields")?;
     fields.end()?;
     let answer = fake.node_json(&page, &id, &asked)?;
-    Ok(fake.with_usage(answer))
+    Ok(with_usage(answer))
 }
 
 /// `GET /{id}/{edge}`
@@ -54,7 +54,7 @@ pub(super) async fn list(
         "comments" => fake.list_comments(&page, &id, fields)?,
         _ => return Err(GraphError::object_not_found(&edge)),
     };
-    Ok(fake.with_usage(answer))
+    Ok(with_usage(answer))
 }
 
 /// `POST /{id}/{edge}`
@@ -83,7 +83,11 @@ pub(super) async fn create(
         "comments" => fake.comment(&page, &id, fields)?,
         _ => return Err(GraphError::object_not_found(&edge)),
     };
-    Ok(fake.with_usage(answer))
+    Ok(with_usage(answer))
+}
+
+fn with_usage(answer: Value) -> Response {
+    (usage::account_header(3, 0), Json(answer)).into_response()
 }
 
 impl Fake {
@@ -95,10 +99,6 @@ impl Fake {
             Value::String(page) => (status, Html(page)).into_response(),
             body => (status, Json(body)).into_response(),
         })
-    }
-
-    fn with_usage(&self, answer: Value) -> Response {
-        (usage::account_header(3, 0), Json(answer)).into_response()
     }
 
     fn node_json(&self, page: &str, id: &str, asked: &str) -> Result<Value, GraphError> {
