@@ -7,6 +7,7 @@
 
 mod entries;
 mod local_time;
+mod preview;
 mod view;
 
 use std::time::Duration;
@@ -16,8 +17,9 @@ use api::{ClientIp, Fields, Segments, SignedIn};
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use domain::connection::Connection;
-use domain::id::PostId;
+use domain::id::{ConnectionId, PostId};
 use domain::idempotency::IdempotencyKey;
+use domain::options::OptionSpec;
 use domain::post::{Authority, IfMatch, Post, PostStatus};
 use domain::schedule;
 use domain::token;
@@ -267,15 +269,20 @@ impl<'a> PageRequest<'a> {
         Ok(Some(self.render(post, &shown, report).await?))
     }
 
-    /// The body of the request that a button stands for, and what is wrong with the form itself.
-    fn body(&self, post: Option<&Post>, action: Action, entries: &Entries) -> (Map<String, Value>, ValidationErrors) {
-        let options = |id| {
+    /// The options of an account's platform.
+    fn options(&self) -> impl Fn(ConnectionId) -> &'static [OptionSpec] {
+        |id| {
             let account = self.connections.iter().find(|it| it.connection_id == id);
             self.app.scheduling.rules.vocabulary.options(account.map_or("", |it| it.provider.as_str()))
-        };
-        let mut body = entries.body(options);
+        }
+    }
+
+    /// The body of the request that a button stands for, and what is wrong with the form itself.
+    fn body(&self, post: Option<&Post>, action: Action, entries: &Entries) -> (Map<String, Value>, ValidationErrors) {
+        let options = self.options();
+        let mut body = entries.body(&options);
         if let Some(post) = post.filter(|_| action != Action::Check) {
-            let stored = Entries::from_post(post, &self.session.zone()).body(options);
+            let stored = Entries::from_post(post, &self.session.zone()).body(&options);
             // Unchanged accounts are left out, because a request can name only connected ones.
             if stored["platforms"] == body["platforms"] {
                 body.remove("platforms");
@@ -308,6 +315,17 @@ impl<'a> PageRequest<'a> {
         (body, errors)
     }
 
+    /// The draft that these entries would make; `None` without accounts, or with errors.
+    async fn draft(&self, entries: &Entries) -> PageResult<Option<Box<Post>>> {
+        if entries.accounts().next().is_none() {
+            return Ok(None);
+        }
+        let body = entries.body(self.options());
+        let request =
+            request::new_post(fields(body, ValidationErrors::new()), Authority::default(), self.app.api.clock.now());
+        Ok(self.app.scheduling.draft(self.session.user, request).await.map_err(PostsError::from)?)
+    }
+
     async fn render(&self, post: Option<&Post>, entries: &Entries, report: Report) -> PageResult<Page> {
         let (app, session) = (self.app, self.session);
         let files = entries.paths().filter(|it| it.user() == session.user);
@@ -320,7 +338,12 @@ impl<'a> PageRequest<'a> {
             zone: session.zone(),
             now: app.api.clock.now(),
         };
-        let page = ComposerPage::new(&context, post, entries, &report);
+        let stored = post.filter(|_| entries.revision().is_none());
+        let draft = match stored {
+            Some(_) => None,
+            None => self.draft(entries).await?,
+        };
+        let page = ComposerPage::new(&context, post, stored.or(draft.as_deref()), entries, &report);
         let title = if post.is_some() { "Your post" } else { "New post" };
         let page = Page::render(title, &page)?.signed_in(session).with_account_navigation(AccountPage::Posts);
         Ok(page.with_images().with_uploads(upload_origin(app).await).status(report.status))

@@ -83,6 +83,33 @@ if (input) {
   input.addEventListener('change', uploadAll);
 }
 
+// The preview follows the form. The server renders it, so it shows what is published.
+const preview = document.querySelector('#preview');
+// In milliseconds. A user may send 60 requests a minute, and the other buttons need some.
+const PAUSE = 2000;
+let timer;
+let latest = 0;
+
+async function updatePreview() {
+  latest += 1;
+  const current = latest;
+  const body = new URLSearchParams(new FormData(form));
+  body.set('do', 'refresh');
+  const response = await fetch(form.action, { method: 'POST', body }).catch(() => undefined);
+  // The preview stays as it is until the next change.
+  if (!response || !response.ok || response.redirected || current !== latest) return;
+  const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+  const next = page.querySelector('#preview');
+  if (next) preview.replaceChildren(...next.childNodes);
+}
+
+if (preview && document.querySelector('#refresh')) {
+  form.addEventListener('input', () => {
+    clearTimeout(timer);
+    timer = setTimeout(updatePreview, PAUSE);
+  });
+}
+
 // The values that a platform lists for an option replace its text field.
 function valueList(field, values, first) {
   const value = field.value.trim();
@@ -123,3 +150,8 @@ for (const link of document.querySelectorAll('a[data-field]')) {
   if (details.open) loadValues(link);
   else details.addEventListener('toggle', () => loadValues(link), { once: true });
 }
+
+// A box for files or replies of its own changes what the form offers.
+form.addEventListener('change', (event) => {
+  if (/\.own_(media|thread)$/.test(event.target.name)) form.querySelector('#refresh').click();
+});

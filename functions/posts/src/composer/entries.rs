@@ -75,10 +75,12 @@ impl Entries {
         }
         if let Some(media) = &target.media {
             self.check(&format!("{account}.own_media"));
+            self.check(&format!("{account}.media_shown"));
             self.set_files(&format!("{account}."), media, user);
         }
         if let Some(thread) = &target.thread {
             self.check(&format!("{account}.own_thread"));
+            self.check(&format!("{account}.thread_shown"));
             self.set_replies(&format!("{account}."), thread, user);
         }
         for (name, value) in target.options.iter() {
@@ -178,17 +180,41 @@ impl Entries {
         let prefixes: BTreeSet<_> = own.take(2 * MAX_ACCOUNTS).map(|it| format!("{it}.")).collect();
         for prefix in prefixes.into_iter().chain([String::new()]) {
             next.move_files(self, &prefix, &prefix);
-            for (index, from) in self.replies(&prefix).into_iter().enumerate() {
-                let to = format!("{prefix}thread.{index}");
-                next.set(&format!("{to}.content"), self.get(&format!("{from}.content")));
-                next.move_files(self, &format!("{from}."), &format!("{to}."));
-            }
+            next.move_replies(self, &prefix, &prefix);
         }
+        next.copy_to_accounts();
         let uploaded = self.0.iter().filter(|it| it.0.starts_with("add."));
         for (index, (_, path)) in (next.files("").len()..MAX_MEDIA).zip(uploaded) {
             next.set(&format!("media.{index}.path"), path);
         }
         next
+    }
+
+    /// An account whose box for files or replies of its own was just checked begins with those of
+    /// the post.
+    fn copy_to_accounts(&mut self) {
+        let source = self.clone();
+        let has = |name: String| source.is_checked(&name);
+        for account in source.0.keys().filter_map(|it| it.strip_suffix(".own_media")).take(MAX_ACCOUNTS) {
+            let prefix = format!("{account}.");
+            if !has(format!("{prefix}media_shown")) && source.files(&prefix).is_empty() {
+                self.move_files(&source, "", &prefix);
+            }
+        }
+        for account in source.0.keys().filter_map(|it| it.strip_suffix(".own_thread")).take(MAX_ACCOUNTS) {
+            let prefix = format!("{account}.");
+            if !has(format!("{prefix}thread_shown")) && source.replies(&prefix).is_empty() {
+                self.move_replies(&source, "", &prefix);
+            }
+        }
+    }
+
+    fn move_replies(&mut self, source: &Self, from: &str, to: &str) {
+        for (index, reply) in source.replies(from).into_iter().enumerate() {
+            let next = format!("{to}thread.{index}");
+            self.set(&format!("{next}.content"), source.get(&format!("{reply}.content")));
+            self.move_files(source, &format!("{reply}."), &format!("{next}."));
+        }
     }
 
     fn move_files(&mut self, source: &Self, from: &str, to: &str) {
@@ -402,6 +428,25 @@ mod tests {
         let target = &kept.body(|_| OPTIONS)["platforms"][0];
         assert_eq!(target["media"], json!([{"path": "one", "alt_text": null}]));
         assert_eq!(target["content"], "Its own");
+    }
+
+    #[test]
+    fn own_files_and_replies_begin_as_those_of_the_post() {
+        let post = [("media.0.path", "one"), ("media.1.path", "two"), ("thread.0.content", "more"), ("to.9", "on")];
+        let checked = [("to.9.own_media", "on"), ("to.9.own_thread", "on")];
+        let shown = form(&[post.as_slice(), &checked].concat()).renumbered();
+        let target = |it: &Entries| it.body(|_| OPTIONS)["platforms"][0].clone();
+        let file = |path: &str| json!({"path": path, "alt_text": null});
+        assert_eq!(target(&shown)["media"], json!([file("one"), file("two")]));
+        assert_eq!(target(&shown)["thread"], json!([{"content": "more", "media": []}]));
+
+        // The page showed them, so what is gone was removed.
+        let mut removed = shown;
+        for name in ["media_shown", "thread_shown", "media.0.remove", "media.1.remove", "thread.0.remove"] {
+            removed.check(&format!("to.9.{name}"));
+        }
+        let removed = removed.renumbered();
+        assert_eq!((&target(&removed)["media"], &target(&removed)["thread"]), (&json!([]), &json!([])));
     }
 
     #[test]

@@ -15,6 +15,7 @@ use domain::time_zone::TimeZone;
 use domain::web_address::is_web_address;
 
 use super::entries::{Entries, account_prefix};
+use super::preview::{AccountPreview, Previews};
 use super::{Notice, Report};
 use crate::posts_forms::to_sentence;
 use crate::posts_page::public_link;
@@ -29,6 +30,14 @@ pub(super) struct Context<'a> {
     pub(super) vocabulary: &'a PlatformOptions,
     pub(super) zone: TimeZone,
     pub(super) now: DateTime<Utc>,
+}
+
+impl Context<'_> {
+    fn previews(&self, post: &Post) -> Vec<AccountPreview> {
+        let has_option =
+            |platform: &str, name: &str| self.vocabulary.options(platform).iter().any(|it| it.name == name);
+        Previews { post, connections: self.connections, links: &self.links, has_option: &has_option }.all()
+    }
 }
 
 #[derive(Template)]
@@ -56,6 +65,8 @@ pub(super) struct ComposerPage<'a> {
     /// Whether there is a file or a reply that can be marked for removal.
     has_parts: bool,
     accounts: Vec<AccountView>,
+    /// Empty if no account is chosen, or if the entries have errors.
+    previews: Vec<AccountPreview>,
     labels: Field,
     external_id: Field,
     at: Field,
@@ -112,7 +123,6 @@ struct AccountView {
     messages: Vec<String>,
     content: Field,
     has_no_text: bool,
-    length: Option<String>,
     options: Vec<OptionView>,
     /// Files and replies of its own; `None` if it uses those of the post.
     files: Option<Vec<FileView>>,
@@ -174,7 +184,14 @@ impl Errors {
 }
 
 impl<'a> ComposerPage<'a> {
-    pub(super) fn new(context: &'a Context<'a>, post: Option<&'a Post>, entries: &Entries, report: &'a Report) -> Self {
+    /// `draft` is the post that the entries would make, if there is one.
+    pub(super) fn new(
+        context: &'a Context<'a>,
+        post: Option<&'a Post>,
+        draft: Option<&Post>,
+        entries: &Entries,
+        report: &'a Report,
+    ) -> Self {
         let errors = Errors::new(entries, report);
         let form = Form { context, entries, errors: &errors };
         let is_open = post.is_none_or(|it| it.check_changeable().is_ok());
@@ -203,6 +220,7 @@ impl<'a> ComposerPage<'a> {
             can_add_reply: entries.replies("").len() < MAX_REPLIES,
             has_parts: false,
             accounts,
+            previews: draft.map(|it| context.previews(it)).unwrap_or_default(),
             labels: form.field("labels"),
             external_id: form.field("external_id"),
             at: form.field("at"),
@@ -293,7 +311,6 @@ impl Form<'_> {
         let has = |it: &str| self.entries.is_checked(&format!("{name}.{it}"));
         let is_checked = self.entries.is_checked(&name);
         let (content, has_no_text) = (field("content"), has("no_text"));
-        let text = if content.value.trim().is_empty() { self.entries.get("content") } else { &content.value };
         let specs = self.context.vocabulary.options(&account.provider);
         let options: Vec<_> = specs.iter().map(|it| self.option(account.connection_id, it)).collect();
         let prefix = format!("{name}.");
@@ -321,7 +338,6 @@ impl Form<'_> {
             state: target.zip(post).and_then(|(it, post)| State::new(it.status, post.status)),
             link: public_link(target.and_then(Target::published)),
             messages,
-            length: account.rules.text_length(text).map(|it| it.to_string()).filter(|_| !has_no_text),
             content,
             has_no_text,
             options,
@@ -348,7 +364,6 @@ impl Form<'_> {
             messages,
             content: self.field(&format!("{name}.content")),
             has_no_text: false,
-            length: None,
             options: Vec::new(),
             files: None,
             replies: None,
@@ -460,3 +475,6 @@ fn buttons(post: Option<&Post>) -> Vec<Button> {
         Some(PostStatus::Publishing | PostStatus::Published) => Vec::new(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,237 @@
+//! What each account of a post would show, from the code that publishes: the segments of a target,
+//! the text as it is displayed, and its length as the platform counts it.
+
+use std::collections::BTreeMap;
+
+use domain::connection::Connection;
+use domain::id::MediaId;
+use domain::media::{Attachment, FileType};
+use domain::options::Options;
+use domain::post::{Post, Segment, SegmentKind, Target};
+use domain::rich_text::{self, DisplayText, Link};
+use domain::rules::{PostRule, Rule, Rules};
+use domain::web_address::is_web_address;
+use http::Uri;
+
+/// The option that says whether the first link of a post is shown as a card.
+const LINK_PREVIEW: &str = "link_preview";
+
+pub(super) struct AccountPreview {
+    pub(super) avatar: Option<String>,
+    pub(super) handle: String,
+    pub(super) platform: String,
+    pub(super) segments: Vec<SegmentPreview>,
+}
+
+pub(super) struct SegmentPreview {
+    /// "Reply 1"; `None` for the post.
+    pub(super) label: Option<String>,
+    pub(super) text: Vec<TextPart>,
+    /// Whether the platform does not show the text.
+    pub(super) is_hidden: bool,
+    pub(super) length: Option<Length>,
+    /// The links of the images.
+    pub(super) images: Vec<String>,
+    /// The kinds of the other files, such as "Video".
+    pub(super) others: Vec<&'static str>,
+    /// How images are changed.
+    pub(super) notes: Vec<String>,
+    /// The host that the card of the first link leads to.
+    pub(super) card: Option<String>,
+}
+
+pub(super) struct TextPart {
+    pub(super) text: String,
+    pub(super) is_link: bool,
+}
+
+/// "212 of 300 characters".
+pub(super) struct Length {
+    pub(super) text: String,
+    pub(super) is_too_long: bool,
+}
+
+/// What the previews of a post are made from.
+pub(super) struct Previews<'a> {
+    pub(super) post: &'a Post,
+    pub(super) connections: &'a [Connection],
+    pub(super) links: &'a BTreeMap<MediaId, String>,
+    /// Whether the platform with this name has an option.
+    pub(super) has_option: &'a dyn Fn(&str, &str) -> bool,
+}
+
+impl Previews<'_> {
+    pub(super) fn all(&self) -> Vec<AccountPreview> {
+        let account = |target: &Target| {
+            let connection = self.connections.iter().find(|it| it.connection_id == target.connection_id)?;
+            Some(self.account(connection, target))
+        };
+        self.post.targets.iter().filter_map(account).collect()
+    }
+
+    fn account(&self, account: &Connection, target: &Target) -> AccountPreview {
+        let has_cards = (self.has_option)(&account.provider, LINK_PREVIEW);
+        let segments = self.post.segments(target).into_iter().enumerate();
+        AccountPreview {
+            avatar: account.profile.avatar.clone().filter(|it| is_web_address(it)),
+            handle: account.profile.shown_name(),
+            platform: account.rules.title.clone(),
+            segments: segments.map(|(index, it)| self.segment(index, &it, account, target, has_cards)).collect(),
+        }
+    }
+
+    fn segment(
+        &self,
+        index: usize,
+        segment: &Segment<'_>,
+        account: &Connection,
+        target: &Target,
+        has_cards: bool,
+    ) -> SegmentPreview {
+        let of_replies;
+        let options = match segment.kind {
+            SegmentKind::Post => &target.options,
+            SegmentKind::Reply => {
+                of_replies = target.options.of_replies();
+                &of_replies
+            }
+            SegmentKind::Comment => Options::NONE,
+        };
+        let rules = &account.rules;
+        let (text, links) = displayed(segment.text, rules);
+        let is_of = |it: &&Attachment, file_type| it.mime_type.file_type() == file_type;
+        let others = [(FileType::Video, "Video"), (FileType::Document, "Document")].into_iter();
+        let others = others.flat_map(|(file_type, noun)| {
+            segment.media.iter().filter(move |it| is_of(it, file_type)).map(move |_| noun)
+        });
+        SegmentPreview {
+            label: match segment.kind {
+                SegmentKind::Post => None,
+                SegmentKind::Reply => Some(format!("Reply {index}")),
+                SegmentKind::Comment => Some("First comment".to_owned()),
+            },
+            text: parts(&text, &links),
+            is_hidden: segment.kind == SegmentKind::Post && hides_text(rules, options) && !text.is_empty(),
+            // The text of a comment has limits of its own.
+            length: (segment.kind != SegmentKind::Comment)
+                .then(|| rules.text_length(segment.text, segment.media, options))
+                .flatten()
+                .map(|it| Length { text: it.to_string(), is_too_long: it.room() < 0 }),
+            images: segment
+                .media
+                .iter()
+                .filter(|it| is_of(it, FileType::Image))
+                .filter_map(|it| self.links.get(&it.media_id).cloned())
+                .collect(),
+            others: others.collect(),
+            notes: notes(segment.media, rules, options),
+            card: links
+                .first()
+                .filter(|_| has_cards && segment.media.is_empty() && segment.kind == SegmentKind::Post)
+                .filter(|_| options.flag(LINK_PREVIEW) != Some(false))
+                .and_then(|it| it.uri.parse::<Uri>().ok()?.host().map(str::to_owned)),
+        }
+    }
+}
+
+/// The text with its links at their positions, shortened where the platform shows them so.
+fn displayed(written: &str, rules: &Rules) -> (String, Vec<Link>) {
+    if rules.shortens_links() {
+        let DisplayText { text, links } = DisplayText::new(written);
+        return (text, links);
+    }
+    (written.to_owned(), rich_text::links(written))
+}
+
+fn parts(text: &str, links: &[Link]) -> Vec<TextPart> {
+    let part = |text: &str, is_link| TextPart { text: text.to_owned(), is_link };
+    let mut parts = Vec::new();
+    let mut end = 0;
+    for link in links {
+        parts.push(part(&text[end..link.range.start], false));
+        parts.push(part(&text[link.range.clone()], true));
+        end = link.range.end;
+    }
+    parts.push(part(&text[end..], false));
+    parts.retain(|it| !it.text.is_empty());
+    parts
+}
+
+fn hides_text(rules: &Rules, options: &Options) -> bool {
+    rules.applicable(options).any(|(rule, _)| matches!(rule, Rule::OfPost(PostRule::TextNotShown)))
+}
+
+fn notes(media: &[Attachment], rules: &Rules, options: &Options) -> Vec<String> {
+    let note = |(number, file): (usize, &Attachment)| {
+        let fitted = rules.applicable(options).filter_map(|(rule, _)| match rule {
+            Rule::OfFiles(rule) => rule.resize_description(file),
+            _ => None,
+        });
+        fitted.map(|it| format!("File {number} is made smaller: {it}.")).collect::<Vec<_>>()
+    };
+    (1..).zip(media).flat_map(note).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::options::OptionValue;
+    use domain::post::{NewPost, NewSegment};
+    use domain::rules::Counting;
+    use domain::testing::{a_connection, a_new_post, a_user, accounts, ids, noon, text};
+
+    use super::*;
+
+    fn previews(new: NewPost, account: &Connection, options: Options) -> Vec<AccountPreview> {
+        let accounts = accounts(std::slice::from_ref(account));
+        let mut post = Post::create(new, &[], &a_user(), &accounts, &ids(), noon()).unwrap();
+        post.targets[0].options = options;
+        let connections = std::slice::from_ref(account);
+        Previews { post: &post, connections, links: &BTreeMap::new(), has_option: &|_, _| true }.all()
+    }
+
+    fn shown(segment: &SegmentPreview) -> String {
+        let part = |it: &TextPart| if it.is_link { format!("[{}]", it.text) } else { it.text.clone() };
+        segment.text.iter().map(part).collect()
+    }
+
+    #[test]
+    fn links_are_shown_and_counted_as_the_platform_shows_them() {
+        let mut account = a_connection(&a_user());
+        let written = "See https://example.com/a/very/long/path/ now";
+        let new = || NewPost { text: text(written), ..a_new_post(None, std::slice::from_ref(&account)) };
+        let segment = &previews(new(), &account, Options::default())[0].segments[0];
+        assert_eq!(shown(segment), "See [https://example.com/a/very/long/path/] now");
+        assert_eq!(segment.length.as_ref().unwrap().text, "45 of 500 characters");
+        assert_eq!(segment.card.as_deref(), Some("example.com"));
+
+        let new = new();
+        account.rules = Rules::new("Example", [Rule::max_text(30, Counting::graphemes().short_links())]);
+        let no_card = [(LINK_PREVIEW.to_owned(), OptionValue::Flag(false))].into_iter().collect();
+        let segment = &previews(new, &account, no_card)[0].segments[0];
+        assert_eq!(shown(segment), "See [example.com/a/very/long/...] now");
+        let length = segment.length.as_ref().unwrap();
+        assert_eq!((length.text.as_str(), length.is_too_long), ("35 of 30 characters", true));
+        assert_eq!(segment.card, None);
+    }
+
+    #[test]
+    fn replies_and_first_comment_follow_the_post() {
+        let account = a_connection(&a_user());
+        let reply = NewSegment { field: "thread.0".to_owned(), text: text("more"), media: Vec::new() };
+        let new = NewPost { thread: vec![reply], ..a_new_post(None, std::slice::from_ref(&account)) };
+        let comment = [("first_comment".to_owned(), OptionValue::Text("the first".to_owned()))].into_iter().collect();
+
+        let all = previews(new, &account, comment);
+
+        let labeled: Vec<_> = all[0].segments.iter().map(|it| (it.label.as_deref(), shown(it))).collect();
+        assert_eq!(
+            labeled,
+            [
+                (None, "Hello".to_owned()),
+                (Some("Reply 1"), "more".to_owned()),
+                (Some("First comment"), "the first".to_owned()),
+            ]
+        );
+        assert!(all[0].segments[2].length.is_none());
+    }
+}
