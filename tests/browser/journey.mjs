@@ -8,8 +8,8 @@ import { readFileSync, mkdirSync } from 'node:fs';
 import zlib from 'node:zlib';
 import { parseArgs } from 'node:util';
 import { postEverywhere, reelAndCarousel } from './everywhere.mjs';
-import { ownComposer, ownConnections, ownPosts, ownWebhooks } from './own.mjs';
-import { DESKTOP, openPage } from './page.mjs';
+import { ownApproval, ownComposer, ownConnections, ownPlatforms, ownPosts, ownWebhooks } from './own.mjs';
+import { DESKTOP, accessibilityFindings, openPage } from './page.mjs';
 import { approveProgram } from './program.mjs';
 
 const { values: options } = parseArgs({
@@ -131,13 +131,20 @@ async function leads(action) {
   await Promise.all([page.waitForEvent('load'), action()]);
 }
 
-// Photographs a page as it is, wide and narrow, and looks whether it fits.
+// By page and finding, so that each is reported once.
+const findings = new Set();
+
+// Photographs a page as it is, wide and narrow, and looks whether it fits and is accessible: dark on a phone, and light
+// on a desktop.
 async function photograph(name, shown = page, fullPage = true) {
-  for (const [device, size] of [['phone', PHONE], ['desktop', DESKTOP]]) {
+  for (const [device, size, colorScheme] of [['phone', PHONE, 'dark'], ['desktop', DESKTOP, 'light']]) {
     await shown.setViewportSize(size);
     await shown.screenshot({ path: `${options.screenshots}/${name}-${device}.png`, fullPage });
     const width = await shown.evaluate(() => document.documentElement.scrollWidth);
     ensure(width <= size.width, `${name} is ${width} wide on a ${device} of ${size.width}`);
+    await shown.emulateMedia({ colorScheme });
+    for (const it of await accessibilityFindings(shown)) findings.add(`${name}: ${it}`);
+    await shown.emulateMedia({ colorScheme: 'light' });
   }
 }
 
@@ -348,11 +355,15 @@ const tools = { page, must, leads, photograph, ensure, ready };
 await step('a user writes a post on its page, schedules, changes and publishes it', () => ownComposer(tools, token, connection));
 
 await step('a user cancels a post, and retries a failed one', () => ownPosts(tools, token, connection));
+await step('a user publishes the draft of an assistant, and corrects what was refused', () =>
+  ownApproval(tools, token, connection));
 await step('a user reconnects an account with a lost grant', () => ownConnections(tools, token, connection));
 await step('a user sees the responses of a webhook endpoint', () => ownWebhooks(tools, token));
 
 const everywhere = await step('one post goes to an account on every fake', () =>
   postEverywhere(tools, token, upload));
+
+await step('a user writes a post for three platforms', () => ownPlatforms(tools, token, everywhere ?? []));
 
 await step('a reel and a carousel are on Instagram', () => {
   const account = everywhere?.find((it) => it.provider === 'instagram');
@@ -404,7 +415,7 @@ await step('access is revoked on /account', async () => {
   await must(200, 'GET', '/user', undefined, token);
   const revoke = page.getByRole('button', { name: /^Revoke .*, approved / });
   const rows = await revoke.count();
-  ensure(rows === 3, `${rows} devices and programs are listed instead of 3`);
+  ensure(rows === 4, `${rows} devices and programs are listed instead of 4`);
   while (await revoke.count()) await leads(() => revoke.first().click());
   await must(401, 'GET', '/user', undefined, token);
   await photograph('account-empty');
@@ -447,6 +458,10 @@ await step('everything works without scripts', async () => {
   await other.waitForLoadState();
   await must(200, 'POST', '/auth/device/token', { device_code: device.device_code });
   await plain.close();
+});
+
+await step('axe finds nothing on any page', async () => {
+  ensure(findings.size === 0, [...findings].join('\n     '));
 });
 
 await step('no page logged an error', async () => {

@@ -87,7 +87,9 @@ export async function ownComposer(tools, token, account) {
   await page.locator('input[name="media.1.remove"]').check();
   await press('Add a reply');
   await page.getByLabel('Reply 1', { exact: true }).fill(`A reply ${LONG}`);
-  await page.locator('main summary').first().click();
+  const adjusted = page.locator('.account').filter({ has: page.locator(`input[name="to.${account.id}"]`) });
+  await adjusted.locator('summary').click();
+  await adjusted.locator('select[name$=".options.board"]').selectOption('tides');
   await photograph('own-composer');
   await page.getByLabel('Date and time (UTC)').fill('2029-01-02T12:00');
   await press('Schedule');
@@ -100,7 +102,8 @@ export async function ownComposer(tools, token, account) {
   const id = Number(new URL(page.url()).pathname.split('/').pop());
   const changed = await must(200, 'GET', `/posts/${id}`, undefined, token);
   const alone = changed.media.length === 1 && changed.media[0].alt_text === 'A harbour';
-  ensure(changed.content === words && changed.thread.length === 0 && alone, `stored: ${JSON.stringify(changed)}`);
+  const isOnBoard = changed.platforms[0].options.board === 'tides';
+  ensure(changed.content === words && changed.thread.length === 0 && alone && isOnBoard, `stored: ${JSON.stringify(changed)}`);
   await page.locator('#labels').evaluate((it) => it.closest('details').open = true);
   await page.locator('#labels').fill('spring');
   // Enter in a field presses the first button of the form.
@@ -113,6 +116,91 @@ export async function ownComposer(tools, token, account) {
   await page.reload();
   await page.getByRole('link', { name: 'View post' }).waitFor();
   await photograph('own-composer-published');
+  await page.goto(`${ready.origin}/account/connections/${account.id}/choices/board`);
+  await page.getByText('Tides and weather').waitFor();
+  await photograph('own-choices');
+}
+
+// A post with two pictures for accounts of three platforms is written, scheduled, changed and published on its page.
+export async function ownPlatforms(tools, token, accounts) {
+  const { page, leads, photograph, ensure, ready } = tools;
+  const chosen = accounts.filter((it) => ['bluesky', 'linkedin', 'mastodon'].includes(it.provider));
+  ensure(chosen.length === 3, `${chosen.length} of three platforms are connected`);
+  const words = `On three platforms ${Date.now()}`;
+  const press = (name) => leads(() => page.getByRole('button', { name, exact: true }).click());
+  await page.goto(`${ready.origin}/account/posts/new`);
+  await page.getByLabel('Text', { exact: true }).fill(`${words} https://example.com/a/very/long/path/of/a/page`);
+  for (const { id } of chosen) await page.locator(`input[name="to.${id}"]`).check();
+  const files = ['one.png', 'two.png'].map((name) => ({ name, mimeType: 'image/png', buffer: PIXEL }));
+  await leads(() => page.getByLabel('Add files').setInputFiles(files));
+  for (const number of [1, 2]) await page.getByLabel(`Alt text of image ${number}`).first().fill(`Picture ${number}`);
+  const preview = (title) => page.locator('#preview article').filter({ hasText: title });
+  await preview('Bluesky').getByText('example.com/a/very/long/...').waitFor();
+  await preview('Mastodon').getByText('https://example.com/a/very/long/path/of/a/page').waitFor();
+  ensure((await page.locator('#preview article').count()) === 3, 'the preview has not three accounts');
+  await photograph('own-platforms');
+
+  // One account gets the second picture only.
+  const mastodon = chosen.find((it) => it.provider === 'mastodon').id;
+  const adjusted = page.locator('.account').filter({ has: page.locator(`input[name="to.${mastodon}"]`) });
+  await adjusted.locator('summary').click();
+  await leads(() => adjusted.getByLabel('Other files for this account').check());
+  await page.locator(`input[name="to.${mastodon}.media.0.remove"]`).check();
+  await page.getByLabel('Date and time (UTC)').fill('2029-01-02T12:00');
+  await press('Schedule');
+  await page.getByText('Scheduled for 2 January 2029, 12:00 UTC').waitFor();
+  ensure((await preview('Mastodon').locator('.images img').count()) === 1, 'Mastodon would get both pictures');
+  ensure((await preview('Bluesky').locator('.images img').count()) === 2, 'Bluesky would not get both pictures');
+  await page.getByLabel('Text', { exact: true }).fill(words);
+  await press('Save changes');
+  await page.getByText('Saved.').waitFor();
+  await press('Publish now');
+  const id = Number(new URL(page.url()).pathname.split('/').pop());
+  await until(tools, `/posts/${id}`, token, (it) => it.status === 'published');
+  await page.reload();
+  await photograph('own-platforms-published');
+  for (const { provider } of chosen) {
+    await page.goto(`${ready.origin}/fakes/${provider}`);
+    const shown = page.locator('article', { hasText: words });
+    ensure((await shown.count()) === 1, `the post is not on ${provider} once`);
+    const pictures = provider === 'mastodon' ? 1 : 2;
+    ensure((await shown.locator('img').count()) === pictures, `${provider} has not ${pictures} pictures`);
+  }
+}
+
+// An assistant with access to drafts only writes a draft; its user reads it and publishes it. The platform refuses it,
+// and the user corrects it.
+export async function ownApproval(tools, token, account) {
+  const { must, page, leads, photograph, ensure, ready } = tools;
+  const press = (name) => leads(() => page.getByRole('button', { name, exact: true }).click());
+  const body = { client_name: 'Assistant', scopes: ['posts:draft'] };
+  const device = await must(201, 'POST', '/auth/device/code', body);
+  await page.goto(device.verification_uri_complete);
+  await press('Continue');
+  await press('Approve');
+  const grant = { device_code: device.device_code };
+  const { access_token: drafts } = await must(200, 'POST', '/auth/device/token', grant);
+  const words = `From an assistant ${Date.now()}`;
+  const platforms = [{ connected_account_id: account.id }];
+  const { id } = await must(201, 'POST', '/posts', { content: words, platforms }, drafts);
+
+  await page.goto(`${ready.origin}/account/posts?show=drafts`);
+  await photograph('own-drafts');
+  await leads(() => page.locator('li', { hasText: words }).getByRole('link', { name: 'Review and schedule' }).click());
+  await page.getByText('An app that can only write drafts wrote this draft.').waitFor();
+  await photograph('own-draft');
+  await arm(ready, { account: account.username, kind: 'refuse' });
+  await press('Publish now');
+  await until(tools, `/posts/${id}`, token, (it) => it.status === 'failed');
+  await page.reload();
+  const reason = await page.locator('.account .error').first().innerText();
+  ensure(reason.length > 10, `the reason is “${reason}”`);
+  await photograph('own-refused');
+  await page.getByLabel('Text', { exact: true }).fill(`${words}, corrected`);
+  await press('Publish again now');
+  await until(tools, `/posts/${id}`, token, (it) => it.status === 'published');
+  await page.goto(`${ready.origin}/sandbox`);
+  ensure((await page.getByText(`${words}, corrected`).count()) === 1, 'the corrected post is not public once');
 }
 
 // An account whose grant is gone is connected again, and what waited for it goes out.

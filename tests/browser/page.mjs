@@ -1,4 +1,5 @@
 // Chromium on one page, and everything that its pages complain of.
+import axe from 'axe-core';
 import { chromium } from 'playwright-core';
 
 export const DESKTOP = { width: 1280, height: 800 };
@@ -18,4 +19,14 @@ export async function openPage({ executablePath, isExpected = () => false }) {
     if (message.type() === 'error' && !isExpected(message.text())) complaints.push(`${page.url()}: ${message.text()}`);
   });
   return { browser, page, complaints };
+}
+
+// What axe finds on a page, by WCAG 2.2 level AA and best practices: each rule with the first elements.
+export async function accessibilityFindings(page) {
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+  return violations.map((it) => {
+    const elements = it.nodes.slice(0, 3).map((node) => `${node.target.join(' ')} ${node.any[0]?.message ?? ''}`);
+    return `${it.id} (${it.help}): ${elements.join('; ')}`;
+  });
 }

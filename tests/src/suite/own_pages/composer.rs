@@ -47,6 +47,10 @@ async fn draft_is_scheduled_as_shown(deployment: &Deployment) -> Result {
     for shown in [&content, &own, "Language", "A boat at the pier"] {
         ensure_shown(&page, shown)?;
     }
+    let (_, preview) = page.html.split_once("id=\"preview\"").unwrap_or_default();
+    for shown in [&content, &own, &format!("{} of 500 characters", own.chars().count())] {
+        ensure!(preview.contains(shown.as_str()), "the preview does not show {shown}");
+    }
     // Only the version that the user has seen is published.
     drafts.patch(&format!("/posts/{id}"), &json!({ "content": fresh("swapped") })).await?.is(200)?;
     let checked = user.browser.press(&page, "Check", &[]).await?;
