@@ -1,5 +1,6 @@
 //! The pages on which users manage their connections, posts, webhooks and access.
 
+mod choices;
 mod composer;
 mod overview;
 
@@ -37,6 +38,7 @@ pub(super) fn checks() -> Vec<Check> {
         ]
     );
     checks.extend(checks!("own pages", MEADOW.0, [account_with_a_lost_grant_is_reconnected, failed_post_is_retried]));
+    checks.extend(choices::checks());
     checks.extend(composer::checks());
     checks.extend(overview::checks());
     checks
