@@ -126,7 +126,7 @@ async fn a_story_is_a_picture_or_a_film_without_words() {
 }
 
 #[tokio::test]
-async fn picture_outside_the_ratio_gets_borders_if_the_post_says_so() {
+async fn picture_outside_the_ratio_gets_borders_if_an_option_asks_for_them() {
     let (harness, account) = harness().await;
     for (width, height, expected) in [(90, 160, (128, 160)), (400, 100, (400, 210)), (100, 100, (100, 100))] {
         let mut post = harness.post(&account, &format!("{width}"), vec![picture(width, height, ImageFormat::Png)]);
