@@ -207,6 +207,7 @@ pub fn router(sandbox: Sandbox) -> Router {
         .route("/sandbox/posts.json", get(read_api::list_all_posts))
         .route("/sandbox/comments.json", get(read_api::list_comments))
         .route("/sandbox/style.css", get(pages::get_style))
+        .route("/sandbox/reload.js", get(pages::get_reload_script))
         .route("/sandbox/avatars/{file}", get(accounts::get_avatar))
         .route("/sandbox/media/{id}", get(media::serve::get_medium))
         .route(

@@ -85,7 +85,7 @@ async fn delivery_page_shows_its_steps_in_order() {
         .to_vec();
     assert!(places.is_sorted(), "{page}");
     assert!(page.contains("it may still take effect"), "{page}");
-    assert!(page.contains("http-equiv=\"refresh\""), "it is not over");
+    assert!(page.contains("reload.js"), "it is not over");
 }
 
 #[tokio::test]
@@ -101,7 +101,7 @@ async fn page_of_ended_delivery_does_not_refresh() {
     assert!(page.contains("published: post 7"), "{page}");
     // The sandbox of this test received no call, and the page shows that.
     assert!(page.contains("not public"), "{page}");
-    assert!(!page.contains("http-equiv"), "{page}");
+    assert!(!page.contains("reload.js"), "{page}");
 }
 
 #[tokio::test]

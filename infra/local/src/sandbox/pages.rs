@@ -4,9 +4,9 @@ use askama::Template;
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 
-/// Allows our own style, pictures and videos, and forms to ourselves. The directive for forms is
+/// Allows our own style, script, pictures and videos, and forms to ourselves. The directive for forms is
 /// the last one, so that a page may append sources to it.
-pub(super) const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; \
+pub(super) const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
      media-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'";
 
 /// For files that are shown without a page.
@@ -49,10 +49,19 @@ pub(crate) fn not_found() -> Response {
 
 /// The stylesheet of all pages.
 pub(super) async fn get_style() -> Response {
+    asset("text/css; charset=utf-8", include_str!("../../templates/sandbox/style.css"))
+}
+
+/// The script of the pages that show what is published.
+pub(super) async fn get_reload_script() -> Response {
+    asset("text/javascript; charset=utf-8", include_str!("../../templates/sandbox/reload.js"))
+}
+
+fn asset(content_type: &'static str, text: &'static str) -> Response {
     let headers = [
-        (header::CONTENT_TYPE, "text/css; charset=utf-8"),
+        (header::CONTENT_TYPE, content_type),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::CACHE_CONTROL, "max-age=300"),
     ];
-    (headers, include_str!("../../templates/sandbox/style.css")).into_response()
+    (headers, text).into_response()
 }

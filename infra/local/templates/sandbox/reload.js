@@ -1,0 +1,23 @@
+// The page loads itself again, so that what is published appears, until its reader pauses that.
+'use strict';
+
+const INTERVAL = 1000 * Number(document.currentScript.dataset.seconds);
+const button = document.createElement('button');
+let isPaused = sessionStorage.getItem('paused') === 'true';
+
+function show() {
+  button.textContent = isPaused ? 'Resume updates' : 'Pause updates';
+}
+
+button.type = 'button';
+button.className = 'quiet';
+button.addEventListener('click', () => {
+  isPaused = !isPaused;
+  sessionStorage.setItem('paused', isPaused);
+  show();
+});
+show();
+document.querySelector('header nav').append(' ', button);
+setInterval(() => {
+  if (!isPaused) location.reload();
+}, INTERVAL);
