@@ -9,7 +9,8 @@ function program(ready) {
   const server = createServer((request, response) => {
     const address = new URL(request.url, 'http://127.0.0.1');
     if (address.pathname === '/back') answers.push(address.searchParams);
-    response.end('Back at the program');
+    response.setHeader('content-type', 'text/html');
+    response.end('<!doctype html><html lang="en"><title>Program</title><main><h1>Back at the program</h1></main></html>');
   });
   const verifier = randomBytes(32).toString('base64url');
   return new Promise((resolve) => {

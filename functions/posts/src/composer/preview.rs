@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use api::page::PlatformMark;
 use domain::connection::Connection;
 use domain::id::MediaId;
 use domain::media::{Attachment, FileType};
@@ -19,6 +20,7 @@ const LINK_PREVIEW: &str = "link_preview";
 pub(super) struct AccountPreview {
     pub(super) avatar: Option<String>,
     pub(super) handle: String,
+    pub(super) mark: PlatformMark,
     pub(super) platform: String,
     pub(super) segments: Vec<SegmentPreview>,
 }
@@ -75,6 +77,7 @@ impl Previews<'_> {
         AccountPreview {
             avatar: account.profile.avatar.clone().filter(|it| is_web_address(it)),
             handle: account.profile.shown_name(),
+            mark: PlatformMark::new(&account.provider),
             platform: account.rules.title.clone(),
             segments: segments.map(|(index, it)| self.segment(index, &it, account, target, has_cards)).collect(),
         }
