@@ -58,7 +58,6 @@ pub struct Rules {
 pub struct TextLength {
     pub length: u64,
     pub max: u32,
-    unit: Unit,
 }
 
 impl TextLength {
@@ -70,7 +69,7 @@ impl TextLength {
 
 impl fmt::Display for TextLength {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} of {} {}", self.length, self.max, self.unit.noun())
+        write!(f, "{} of {} characters", self.length, self.max)
     }
 }
 
@@ -127,7 +126,7 @@ impl Rules {
         let limits = self.applicable(options).filter_map(|(rule, _)| rule.text_limit(media));
         let lengths = limits.map(|(max, counting)| {
             let length = counting.length(text) + counting.warning_length(options);
-            TextLength { length, max, unit: counting.unit }
+            TextLength { length, max }
         });
         lengths.min_by_key(TextLength::room)
     }
