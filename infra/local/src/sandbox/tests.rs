@@ -243,6 +243,6 @@ async fn text_of_a_post_is_escaped() {
 
     for path in ["", "/posts/1", "/@meadow"] {
         let page = sandbox.get(path).await.text();
-        assert!(page.contains("alert(1)") && !page.contains("<script"), "{path}: {page}");
+        assert!(page.contains("alert(1)") && !page.contains("<script>"), "{path}: {page}");
     }
 }
