@@ -38,6 +38,8 @@ pub(super) struct SegmentPreview {
     pub(super) others: Vec<&'static str>,
     /// How images are changed.
     pub(super) notes: Vec<String>,
+    /// Why the platform would refuse the segment.
+    pub(super) errors: Vec<String>,
     /// The host that the card of the first link leads to.
     pub(super) card: Option<String>,
 }
@@ -128,6 +130,7 @@ impl Previews<'_> {
                 .collect(),
             others: others.collect(),
             notes: notes(segment.media, rules, options),
+            errors: errors(segment, rules, options),
             card: links
                 .first()
                 .filter(|_| has_cards && segment.media.is_empty() && segment.kind == SegmentKind::Post)
@@ -162,6 +165,16 @@ fn parts(text: &str, links: &[Link]) -> Vec<TextPart> {
 
 fn hides_text(rules: &Rules, options: &Options) -> bool {
     rules.applicable(options).any(|(rule, _)| matches!(rule, Rule::OfPost(PostRule::TextNotShown)))
+}
+
+fn errors(segment: &Segment<'_>, rules: &Rules, options: &Options) -> Vec<String> {
+    let violations = match segment.kind {
+        SegmentKind::Post => rules.breaches(segment.text, segment.media, options),
+        SegmentKind::Reply => rules.reply_breaches(segment.text, segment.media, options),
+        // An option, which the form checks.
+        SegmentKind::Comment => Vec::new(),
+    };
+    violations.into_iter().map(|it| format!("{}.", it.message)).collect()
 }
 
 fn notes(media: &[Attachment], rules: &Rules, options: &Options) -> Vec<String> {
@@ -214,6 +227,10 @@ mod tests {
         assert_eq!(shown(segment), "See [example.com/a/very/long/...] now");
         let length = segment.length.as_ref().unwrap();
         assert_eq!((length.text.as_str(), length.is_too_long), ("35 of 30 characters", true));
+        assert_eq!(
+            segment.errors,
+            ["Example accepts at most 30 characters (links count as they are shown, shortened); this has 35."]
+        );
         assert_eq!(segment.card, None);
     }
 
