@@ -155,7 +155,7 @@ async function signIn(email, shown = page) {
 
 // Presses Tab until the element that matches has the focus.
 async function tabTo(selector) {
-  for (let presses = 0; presses < 25; presses += 1) {
+  for (let presses = 0; presses < 60; presses += 1) {
     await page.keyboard.press('Tab');
     if (await page.evaluate((it) => document.activeElement?.matches(it), selector)) {
       const visible = await page.evaluate(() => {
@@ -353,6 +353,21 @@ await step('a fault is switched on with the keyboard alone, and the attempts can
 
 const tools = { page, must, leads, photograph, ensure, ready };
 await step('a user writes a post on its page, schedules, changes and publishes it', () => ownComposer(tools, token, connection));
+
+await step('a post can be written with the keyboard alone', async () => {
+  await page.goto(`${ready.origin}/account/posts/new`);
+  await page.keyboard.type(`From the keyboard ${run}. ${'Too long. '.repeat(60)}`);
+  await tabTo(`input[name="to.${connection.id}"]`);
+  await page.keyboard.press('Space');
+  await page.locator('#preview').getByText('Sandbox accepts at most 500 characters').waitFor();
+  for (const value of ['schedule', 'publish_now', 'check']) await tabTo(`button[value=${value}]:not([hidden])`);
+  await leads(() => page.keyboard.press('Enter'));
+  await page.getByRole('link', { name: /Sandbox accepts at most 500 characters/ }).waitFor();
+  await photograph('own-composer-too-long');
+  await tabTo('button[value=save]:not([hidden])');
+  await leads(() => page.keyboard.press('Enter'));
+  await page.getByText('Saved as a draft').waitFor();
+});
 
 await step('a user cancels a post, and retries a failed one', () => ownPosts(tools, token, connection));
 await step('a user publishes the draft of an assistant, and corrects what was refused', () =>
