@@ -31,7 +31,8 @@ pub(super) struct SegmentPreview {
     pub(super) text: Vec<TextPart>,
     /// Whether the platform does not show the text.
     pub(super) is_hidden: bool,
-    pub(super) length: Option<Length>,
+    /// "212 of 300 characters".
+    pub(super) length: Option<String>,
     /// The links of the images.
     pub(super) images: Vec<String>,
     /// The kinds of the other files, such as "Video".
@@ -47,12 +48,6 @@ pub(super) struct SegmentPreview {
 pub(super) struct TextPart {
     pub(super) text: String,
     pub(super) is_link: bool,
-}
-
-/// "212 of 300 characters".
-pub(super) struct Length {
-    pub(super) text: String,
-    pub(super) is_too_long: bool,
 }
 
 /// What the previews of a post are made from.
@@ -104,11 +99,12 @@ impl Previews<'_> {
         };
         let rules = &account.rules;
         let (text, links) = displayed(segment.text, rules);
-        let is_of = |it: &&Attachment, file_type| it.mime_type.file_type() == file_type;
-        let others = [(FileType::Video, "Video"), (FileType::Document, "Document")].into_iter();
-        let others = others.flat_map(|(file_type, noun)| {
-            segment.media.iter().filter(move |it| is_of(it, file_type)).map(move |_| noun)
-        });
+        let is_image = |it: &&Attachment| it.mime_type.file_type() == FileType::Image;
+        let other = |it: &Attachment| match it.mime_type.file_type() {
+            FileType::Image => None,
+            FileType::Video => Some("Video"),
+            FileType::Document => Some("Document"),
+        };
         SegmentPreview {
             label: match segment.kind {
                 SegmentKind::Post => None,
@@ -121,14 +117,14 @@ impl Previews<'_> {
             length: (segment.kind != SegmentKind::Comment)
                 .then(|| rules.text_length(segment.text, segment.media, options))
                 .flatten()
-                .map(|it| Length { text: it.to_string(), is_too_long: it.room() < 0 }),
+                .map(|it| it.to_string()),
             images: segment
                 .media
                 .iter()
-                .filter(|it| is_of(it, FileType::Image))
+                .filter(is_image)
                 .filter_map(|it| self.links.get(&it.media_id).cloned())
                 .collect(),
-            others: others.collect(),
+            others: segment.media.iter().filter_map(other).collect(),
             notes: notes(segment.media, rules, options),
             errors: errors(segment, rules, options),
             card: links
@@ -217,7 +213,7 @@ mod tests {
         let new = || NewPost { text: text(written), ..a_new_post(None, std::slice::from_ref(&account)) };
         let segment = &previews(new(), &account, Options::default())[0].segments[0];
         assert_eq!(shown(segment), "See [https://example.com/a/very/long/path/] now");
-        assert_eq!(segment.length.as_ref().unwrap().text, "45 of 500 characters");
+        assert_eq!(segment.length.as_deref(), Some("45 of 500 characters"));
         assert_eq!(segment.card.as_deref(), Some("example.com"));
 
         let new = new();
@@ -225,8 +221,7 @@ mod tests {
         let no_card = [(LINK_PREVIEW.to_owned(), OptionValue::Flag(false))].into_iter().collect();
         let segment = &previews(new, &account, no_card)[0].segments[0];
         assert_eq!(shown(segment), "See [example.com/a/very/long/...] now");
-        let length = segment.length.as_ref().unwrap();
-        assert_eq!((length.text.as_str(), length.is_too_long), ("35 of 30 characters", true));
+        assert_eq!(segment.length.as_deref(), Some("35 of 30 characters"));
         assert_eq!(
             segment.errors,
             ["Example accepts at most 30 characters (links count as they are shown, shortened); this has 35."]
