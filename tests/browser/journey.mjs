@@ -134,17 +134,17 @@ async function leads(action) {
 // By page and finding, so that each is reported once.
 const findings = new Set();
 
-// Photographs a page as it is, wide and narrow, and looks whether it fits and is accessible: dark on a phone, and light
-// on a desktop.
+// Photographs a page as it is, wide and narrow, and looks whether it fits and is accessible, light and dark.
 async function photograph(name, shown = page, fullPage = true) {
-  for (const [device, size, colorScheme] of [['phone', PHONE, 'dark'], ['desktop', DESKTOP, 'light']]) {
+  for (const [device, size] of [['phone', PHONE], ['desktop', DESKTOP]]) {
     await shown.setViewportSize(size);
     await shown.screenshot({ path: `${options.screenshots}/${name}-${device}.png`, fullPage });
     const width = await shown.evaluate(() => document.documentElement.scrollWidth);
     ensure(width <= size.width, `${name} is ${width} wide on a ${device} of ${size.width}`);
-    await shown.emulateMedia({ colorScheme });
-    for (const it of await accessibilityFindings(shown)) findings.add(`${name}: ${it}`);
-    await shown.emulateMedia({ colorScheme: 'light' });
+    for (const colorScheme of ['dark', 'light']) {
+      await shown.emulateMedia({ colorScheme });
+      for (const it of await accessibilityFindings(shown, colorScheme)) findings.add(`${name}: ${it}`);
+    }
   }
 }
 
@@ -302,6 +302,29 @@ await step('a post due in five seconds appears on the timeline with its picture'
   await photograph('sandbox-timeline');
   const shown = await must(200, 'GET', `/posts/${post.id}`, undefined, token);
   ensure(shown.status === 'published', `the post is ${shown.status}`);
+});
+
+await step('the timeline updates itself until its reader leaves or pauses it', async () => {
+  const context = await browser.newContext({ locale: 'en-US' });
+  const reader = await context.newPage();
+  await reader.goto(`${ready.origin}/sandbox`);
+  await reader.waitForEvent('load');
+  // This takes longer than the time between two updates.
+  const slow = async (route) => {
+    await reader.waitForTimeout(6000);
+    await route.continue();
+  };
+  await reader.route('**/sandbox/switches', slow, { times: 1 });
+  await reader.getByRole('link', { name: 'Faults' }).click();
+  await reader.waitForURL('**/sandbox/switches');
+  await reader.goto(`${ready.origin}/sandbox`);
+  await reader.getByRole('button', { name: 'Pause updates' }).click();
+  let loads = 0;
+  reader.on('load', () => (loads += 1));
+  await reader.waitForTimeout(11_000);
+  // One may have begun before the pause.
+  ensure(loads < 2, 'the page updates itself although it is paused');
+  await context.close();
 });
 
 await step('a fault is switched on with the keyboard alone, and the attempts can be read', async () => {

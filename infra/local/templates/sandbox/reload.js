@@ -18,6 +18,8 @@ button.addEventListener('click', () => {
 });
 show();
 document.querySelector('header nav').append(' ', button);
-setInterval(() => {
+const timer = setInterval(() => {
   if (!isPaused) location.reload();
 }, INTERVAL);
+// A reload would take the place of the page that its reader has asked for.
+addEventListener('beforeunload', () => clearInterval(timer));
