@@ -14,7 +14,7 @@ use domain::media::FileAddress;
 use http::header::{ACCEPT, CACHE_CONTROL};
 use http::{HeaderValue, Method, StatusCode};
 
-use self::counting::{CountedRequest, Counting};
+use self::counting::{CountedRequest, Counting, is_upload};
 use crate::Api;
 use crate::common_layers::{CommonLayers, RequestId, identified};
 use crate::error::{ApiError, message};
@@ -143,12 +143,13 @@ async fn handle_page_request(state: &MiddlewareState, mut request: Request, hand
     // Pages have no other methods, and the response to one costs nothing.
     let is_page_method = [Method::GET, Method::HEAD, Method::POST].contains(request.method());
     let is_page_route = is_page_method && request.extensions().get::<MatchedPath>().is_some();
-    let exceeded = state.memory.over(&subject, false, counter.now).filter(|_| is_page_route);
+    let is_media = is_upload(&request);
+    let exceeded = state.memory.over(&subject, is_media, counter.now).filter(|_| is_page_route);
     let (budget, session) = if exceeded.is_some() {
         (exceeded, None)
     } else {
         let session = SignedIn::find(api, request.headers());
-        let (budget, session) = futures::join!(Box::pin(counter.count_address(&subject, false)), session);
+        let (budget, session) = futures::join!(Box::pin(counter.count_address(&subject, is_media)), session);
         // If the store failed, the page that needs the session looks it up again and reports the
         // error.
         (budget, session.ok())

@@ -23,8 +23,12 @@ use crate::limit::memory::{Memory, TokenLookUp};
 use crate::limit::{Budget, ClientIp};
 use crate::proxy::TrustedProxy;
 
-/// The route whose requests also count as uploads.
-const MEDIA: (Method, &str) = (Method::POST, "/api/v1/media");
+/// The routes whose requests also count as uploads: of the API, and of the page of a post.
+const UPLOADS: [&str; 2] = ["/api/v1/media", "/account/files"];
+
+pub(super) fn is_upload(request: &Request) -> bool {
+    request.method() == Method::POST && UPLOADS.contains(&request.uri().path())
+}
 
 /// What decides how a request is counted.
 pub(super) struct CountedRequest {
@@ -58,7 +62,7 @@ impl CountedRequest {
         let is_mcp = |it: &TrustedProxy| it.resource == Resource::Mcp && it.is_proven_by(request.headers());
         Self {
             address: ClientIp::from_extensions(request.extensions()),
-            is_media: *request.method() == MEDIA.0 && request.uri().path() == MEDIA.1,
+            is_media: is_upload(request),
             place: if proxies.iter().any(is_mcp) { Resource::Mcp } else { Resource::Api },
             token: sent_token(request.headers()),
         }

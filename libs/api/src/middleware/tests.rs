@@ -50,6 +50,7 @@ fn service_with(api: Api) -> Harness {
         .route("/api/v1/media", post(|_: Caller<PostsWrite>| async {}))
         .route("/api/v1/open", post(|_: Visitor| async {}))
         .route("/api/v1/broken", get(|| async { ApiError::Internal }))
+        .route("/account/files", post(|| async {}))
         .route("/page", get(|| async { "page" }));
     let router = finish(router, api.clone());
     Harness { api, router }
@@ -194,6 +195,20 @@ async fn uploads_have_a_limit_of_their_own() {
     assert_eq!(service.status("POST", "/api/v1/media", Some(&token), "").await, 429);
     let other = service.send("GET", POST, Some(&token), "").await;
     assert_eq!((other.status, other.header("x-ratelimit-remaining")), (200, "28"));
+}
+
+#[tokio::test]
+async fn uploads_from_a_page_have_a_limit_of_their_own() {
+    let service = service().await;
+
+    let first = service.send("POST", "/account/files", None, "").await;
+    for _ in 1..30 {
+        assert_eq!(service.status("POST", "/account/files", None, "").await, 200);
+    }
+
+    assert_eq!((first.header("x-ratelimit-limit"), first.header("x-ratelimit-remaining")), ("30", "29"));
+    assert_eq!(service.status("POST", "/account/files", None, "").await, 429);
+    assert_eq!(service.status("GET", "/page", None, "").await, 200);
 }
 
 #[tokio::test]
