@@ -5,6 +5,7 @@ mod counting;
 mod depending;
 mod emoji;
 mod file_rule;
+mod frame;
 mod known;
 mod links;
 mod mentions;
@@ -26,6 +27,7 @@ use crate::options::Options;
 pub use counting::{Counting, Unit};
 pub use depending::{ConditionalRules, OptionCondition};
 pub use file_rule::FileRule;
+pub use frame::Frame;
 use known::known;
 pub use post_rule::PostRule;
 pub use price::Price;
@@ -129,6 +131,24 @@ impl Rules {
             TextLength { length, max }
         });
         lengths.min_by_key(TextLength::room)
+    }
+
+    /// Whether the platform does not show the text of a post with these options.
+    pub fn hides_text(&self, options: &Options) -> bool {
+        self.applicable(options).any(|(rule, _)| matches!(rule, Rule::OfPost(PostRule::TextNotShown)))
+    }
+
+    /// How the image is made smaller, such as "1 MiB instead of 2 MiB": one text for each limit that
+    /// it exceeds.
+    pub fn resize_descriptions(&self, file: &Attachment, options: &Options) -> Vec<String> {
+        self.file_rules(options).filter_map(|it| it.resize_description(file)).collect()
+    }
+
+    fn file_rules<'a>(&'a self, options: &'a Options) -> impl Iterator<Item = &'a FileRule> {
+        self.applicable(options).filter_map(|(rule, _)| match rule {
+            Rule::OfFiles(rule) => Some(rule),
+            _ => None,
+        })
     }
 
     /// Whether the platform shows links shortened, and they count so.

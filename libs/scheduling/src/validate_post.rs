@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use domain::id::UserId;
 use domain::media::FileType;
 use domain::post::{Accounts, NewPost, Post};
-use domain::rules::{PostRule, Rule};
+use domain::rules::Rule;
 
 use crate::attachments::ids;
 use crate::create_post::{NotCreated, PostDecision};
@@ -63,10 +63,10 @@ impl Scheduling {
 }
 
 /// Warnings for a text that is not shown, for files without alt text, and for images that are made
-/// smaller.
+/// smaller or cropped.
 fn warnings(post: &Post, request: &NewPost, accounts: &Accounts) -> Vec<Warning> {
     let mut not_described: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    let mut smaller = BTreeSet::new();
+    let mut changed = BTreeSet::new();
     let mut not_shown = Vec::new();
     for target in &request.targets {
         let Some(account) = accounts.get(&target.connection_id) else { continue };
@@ -77,9 +77,9 @@ fn warnings(post: &Post, request: &NewPost, accounts: &Accounts) -> Vec<Warning>
         let named =
             target.media.as_ref().unwrap_or(&request.media).iter().chain(thread.iter().flat_map(|it| &it.media));
         let title = account.rules.title.as_str();
-        let rules: Vec<_> = account.rules.applicable(&post_target.options).map(|(rule, _)| rule).collect();
-        let has_text = !post.text_of(post_target).is_empty();
-        if has_text && rules.iter().any(|it| matches!(it, Rule::OfPost(PostRule::TextNotShown))) {
+        let (rules, options) = (&account.rules, &post_target.options);
+        let accepts_alt_text = rules.applicable(options).any(|(rule, _)| matches!(rule, Rule::MaxAltText { .. }));
+        if !post.text_of(post_target).is_empty() && rules.hides_text(options) {
             let field = format!("platforms.{}.content", target.index);
             not_shown.push(Warning {
                 field,
@@ -87,18 +87,19 @@ fn warnings(post: &Post, request: &NewPost, accounts: &Accounts) -> Vec<Warning>
             });
         }
         let segments = post.segments(post_target);
-        for (named, file) in named.zip(segments.iter().flat_map(|it| it.media)) {
+        let files = segments.iter().flat_map(|it| (0..).zip(it.media).map(|(index, file)| (it.media, index, file)));
+        for (named, (media, index, file)) in named.zip(files) {
             let field = named.field.as_str();
             // Readers of screens read a document itself.
             let is_described = file.alt_text.is_some() || file.mime_type.file_type() == FileType::Document;
-            if !is_described && rules.iter().any(|it| matches!(it, Rule::MaxAltText { .. })) {
+            if !is_described && accepts_alt_text {
                 not_described.entry(field).or_default().insert(title);
             }
-            let fitted = rules.iter().filter_map(|it| match it {
-                Rule::OfFiles(rule) => rule.resize_description(file),
-                _ => None,
-            });
-            smaller.extend(fitted.map(|it| (field, format!("is made smaller for {title}: {it}"))));
+            let resized = rules.resize_descriptions(file, options).into_iter();
+            changed.extend(resized.map(|it| (field, format!("is made smaller for {title}: {it}"))));
+            if rules.image_frame(media, index, options).is_some_and(|it| it.is_cropped()) {
+                changed.insert((field, format!("is cropped by {title} to the aspect ratio of the first file")));
+            }
         }
     }
     let not_described = not_described.into_iter().map(|(field, platforms)| {
@@ -108,6 +109,6 @@ fn warnings(post: &Post, request: &NewPost, accounts: &Accounts) -> Vec<Warning>
         );
         Warning { field: format!("{field}.alt_text"), message }
     });
-    let smaller = smaller.into_iter().map(|(field, message)| Warning { field: field.to_owned(), message });
-    not_shown.into_iter().chain(not_described).chain(smaller).collect()
+    let changed = changed.into_iter().map(|(field, message)| Warning { field: field.to_owned(), message });
+    not_shown.into_iter().chain(not_described).chain(changed).collect()
 }

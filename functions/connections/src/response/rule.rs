@@ -72,7 +72,7 @@ fn files_rule_value(rule: &FileRule) -> Value {
             json!([min.to_string(), max.to_string()])
         }
         FileRule::VideoCodecs { codecs } => codecs.iter().map(|it| it.as_str()).collect(),
-        FileRule::ReadableDocuments => json!(YES),
+        FileRule::CroppedToFirst | FileRule::ReadableDocuments => json!(YES),
     }
 }
 

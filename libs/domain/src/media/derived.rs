@@ -73,7 +73,7 @@ impl PictureBounds {
 
 impl Borders {
     /// The size of an image with its borders: the smallest that is within the ratios.
-    fn with_borders(self, pixels: Pixels) -> Pixels {
+    pub fn with_borders(self, pixels: Pixels) -> Pixels {
         let Pixels { width, height } = pixels;
         if self.min.is_wider_than(pixels) {
             Pixels { width: self.min.width_for(height), height }

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::post_rule::distinguishable_sizes;
-use crate::media::{Attachment, DocumentFacts, Facts, FileType, MimeType, Pixels, Ratio, VideoCodec, human_size};
+use crate::media::{
+    Attachment, Borders, DocumentFacts, Facts, FileType, MimeType, Pixels, Ratio, VideoCodec, human_size,
+};
 use crate::options::Options;
 
 /// A rule about the properties of each file. Unknown properties are left to the platform.
@@ -52,6 +54,8 @@ pub enum FileRule {
         /// The option's value.
         is: String,
     },
+    /// The platform crops all files of a post to the aspect ratio of the first one.
+    CroppedToFirst,
     VideoRatio {
         /// The narrowest.
         min: Ratio,
@@ -94,6 +98,7 @@ impl FileRule {
             Self::MaxDuration { .. } => "max_duration",
             Self::ImageRatio { .. } => "image_ratio",
             Self::ImageRatioOrBorders { .. } => "image_ratio_or_borders",
+            Self::CroppedToFirst => "cropped_to_first",
             Self::VideoRatio { .. } => "video_ratio",
             Self::MaxGifBytes { .. } => "max_gif_bytes",
             Self::VideoCodecs { .. } => "video_codecs",
@@ -118,6 +123,7 @@ impl FileRule {
             Self::ImageRatio { .. }
             | Self::ImageRatioOrBorders { .. }
             | Self::VideoRatio { .. }
+            | Self::CroppedToFirst
             | Self::VideoCodecs { .. }
             | Self::ReadableDocuments => None,
         }
@@ -140,7 +146,7 @@ impl FileRule {
     }
 
     /// How this file is made smaller, as a text; `None` if it stays as it is.
-    pub fn resize_description(&self, file: &Attachment) -> Option<String> {
+    pub(super) fn resize_description(&self, file: &Attachment) -> Option<String> {
         // An animated image is not made smaller.
         if file.mime_type.file_type() != FileType::Image || file.mime_type == MimeType::Gif {
             return None;
@@ -156,12 +162,24 @@ impl FileRule {
         }
     }
 
+    /// The size of this image with white borders; `None` if it gets none.
+    pub(super) fn bordered_size(&self, file: &Attachment, options: &Options) -> Option<Pixels> {
+        let Self::ImageRatioOrBorders { min, max, option, is } = self else { return None };
+        if file.mime_type.file_type() != FileType::Image || options.text(option) != Some(is) {
+            return None;
+        }
+        let pixels = file.facts?.pixels?;
+        let borders = Borders { min: *min, max: *max };
+        Some(borders.with_borders(pixels)).filter(|it| *it != pixels)
+    }
+
     const fn file_type(&self) -> FileType {
         match self {
             Self::MaxImagePixels { .. }
             | Self::ImageRatio { .. }
             | Self::MaxGifBytes { .. }
             | Self::ImageRatioOrBorders { .. }
+            | Self::CroppedToFirst
             | Self::FittedImageBytes { .. }
             | Self::FittedImageSide { .. } => FileType::Image,
             Self::MaxVideoPixels { .. }
@@ -233,7 +251,10 @@ impl FileRule {
                 })
             }
             Self::ReadableDocuments => unreadable_document(number, facts.document?),
-            Self::MaxGifBytes { .. } | Self::FittedImageBytes { .. } | Self::FittedImageSide { .. } => None,
+            Self::MaxGifBytes { .. }
+            | Self::CroppedToFirst
+            | Self::FittedImageBytes { .. }
+            | Self::FittedImageSide { .. } => None,
         }
     }
 }

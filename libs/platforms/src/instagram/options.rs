@@ -119,6 +119,7 @@ pub(super) fn rules() -> Rules {
             option: FIT.to_owned(),
             is: BORDERS.to_owned(),
         }),
+        Rule::OfFiles(FileRule::CroppedToFirst),
     ];
     let story_rules = [
         Rule::max_media(1),
