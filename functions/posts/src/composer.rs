@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use api::page::{AccountPage, Page, PageError, PageForm, PageQuery, PageResult};
 use api::{ClientIp, Fields, Segments, SignedIn};
+use askama::Template;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use domain::connection::Connection;
@@ -157,11 +158,13 @@ pub(crate) async fn show(
 /// Creates a post.
 pub(crate) async fn submit_new(
     State(app): State<App>,
-    session: SignedIn,
+    session: Option<SignedIn>,
     address: ClientIp,
+    uri: Uri,
     PageForm(entries): PageForm<Entries, FORM_KIB>,
 ) -> PageResult<Response> {
-    let (action, entries) = read(&session, &entries)?;
+    let Some(session) = session else { return Ok(signed_out(&uri, &entries)?.into_response()) };
+    let (action, entries) = read(&entries)?;
     let form = PageRequest::new(&app, &session).await?;
     if let Some(page) = form.render_unstored(address, None, action, &entries).await? {
         return Ok(page.into_response());
@@ -182,12 +185,14 @@ pub(crate) async fn submit_new(
 /// Changes a post.
 pub(crate) async fn submit(
     State(app): State<App>,
-    session: SignedIn,
+    session: Option<SignedIn>,
     address: ClientIp,
+    uri: Uri,
     Segments(post): Segments<String>,
     PageForm(entries): PageForm<Entries, FORM_KIB>,
 ) -> PageResult<Response> {
-    let (action, mut entries) = read(&session, &entries)?;
+    let Some(session) = session else { return Ok(signed_out(&uri, &entries)?.into_response()) };
+    let (action, mut entries) = read(&entries)?;
     let post = find(&app, &session, &post).await?;
     let form = PageRequest::new(&app, &session).await?;
     if let Some(page) = form.render_unstored(address, Some(&post), action, &entries).await? {
@@ -217,10 +222,22 @@ pub(crate) async fn submit(
 }
 
 /// The button, and the entries without what is marked for removal.
-fn read(session: &SignedIn, entries: &Entries) -> PageResult<(Action, Entries)> {
-    session.check(entries.get("csrf"))?;
+fn read(entries: &Entries) -> PageResult<(Action, Entries)> {
     let action = Action::parse(entries.get("do")).ok_or_else(PageError::forged)?;
     Ok((action, entries.renumbered()))
+}
+
+#[derive(Template)]
+#[template(path = "signed_out.html")]
+struct SignedOutPage<'a> {
+    action: &'a str,
+    fields: Vec<(&'a str, &'a str)>,
+}
+
+/// Keeps what was entered until the user has signed in.
+fn signed_out(uri: &Uri, entries: &Entries) -> PageResult<Page> {
+    let page = SignedOutPage { action: uri.path(), fields: entries.iter().collect() };
+    Ok(Page::render("You are signed out", &page)?.status(StatusCode::UNAUTHORIZED))
 }
 
 /// A request of a user for a page, and the accounts that the page offers.
@@ -238,7 +255,8 @@ impl<'a> PageRequest<'a> {
         Ok(Self { app, session, connections })
     }
 
-    /// The page for a button that stores nothing; `None` for another button.
+    /// The page for a button that stores nothing, or for a form without the CSRF token of this session;
+    /// `None` for another button.
     async fn render_unstored(
         &self,
         address: ClientIp,
@@ -246,6 +264,14 @@ impl<'a> PageRequest<'a> {
         action: Action,
         entries: &Entries,
     ) -> PageResult<Option<Page>> {
+        if self.session.check(entries.get("csrf")).is_err() {
+            let report = Report::bad(
+                StatusCode::FORBIDDEN,
+                "Nothing was stored, because this form was opened before you signed in. Check the post, then press the \
+                 button again.",
+            );
+            return Ok(Some(self.render(post, entries, report).await?));
+        }
         let mut shown = entries.clone();
         let report = match action {
             Action::Save | Action::Schedule | Action::PublishNow | Action::Unschedule => return Ok(None),

@@ -10,7 +10,7 @@ use domain::media::{Attachment, FileType};
 use domain::options::Options;
 use domain::post::{Post, Segment, SegmentKind, Target};
 use domain::rich_text::{self, DisplayText, Link};
-use domain::rules::{PostRule, Rule, Rules};
+use domain::rules::{Frame, Rules};
 use domain::web_address::is_web_address;
 use http::Uri;
 
@@ -33,8 +33,7 @@ pub(super) struct SegmentPreview {
     pub(super) is_hidden: bool,
     /// "212 of 300 characters".
     pub(super) length: Option<String>,
-    /// The links of the images.
-    pub(super) images: Vec<String>,
+    pub(super) images: Vec<ImagePreview>,
     /// The kinds of the other files, such as "Video".
     pub(super) others: Vec<&'static str>,
     /// How images are changed.
@@ -43,6 +42,12 @@ pub(super) struct SegmentPreview {
     pub(super) errors: Vec<String>,
     /// The host that the card of the first link leads to.
     pub(super) card: Option<String>,
+}
+
+pub(super) struct ImagePreview {
+    pub(super) link: String,
+    /// `None` if the image is shown as it is.
+    pub(super) frame: Option<Frame>,
 }
 
 pub(super) struct TextPart {
@@ -99,7 +104,6 @@ impl Previews<'_> {
         };
         let rules = &account.rules;
         let (text, links) = displayed(segment.text, rules);
-        let is_image = |it: &&Attachment| it.mime_type.file_type() == FileType::Image;
         let other = |it: &Attachment| match it.mime_type.file_type() {
             FileType::Image => None,
             FileType::Video => Some("Video"),
@@ -112,18 +116,13 @@ impl Previews<'_> {
                 SegmentKind::Comment => Some("First comment".to_owned()),
             },
             text: parts(&text, &links),
-            is_hidden: segment.kind == SegmentKind::Post && hides_text(rules, options) && !text.is_empty(),
+            is_hidden: segment.kind == SegmentKind::Post && rules.hides_text(options) && !text.is_empty(),
             // The text of a comment has limits of its own.
             length: (segment.kind != SegmentKind::Comment)
                 .then(|| rules.text_length(segment.text, segment.media, options))
                 .flatten()
                 .map(|it| it.to_string()),
-            images: segment
-                .media
-                .iter()
-                .filter(is_image)
-                .filter_map(|it| self.links.get(&it.media_id).cloned())
-                .collect(),
+            images: self.images(segment.media, rules, options),
             others: segment.media.iter().filter_map(other).collect(),
             notes: notes(segment.media, rules, options),
             errors: errors(segment, rules, options),
@@ -133,6 +132,15 @@ impl Previews<'_> {
                 .filter(|_| options.flag(LINK_PREVIEW) != Some(false))
                 .and_then(|it| it.uri.parse::<Uri>().ok()?.host().map(str::to_owned)),
         }
+    }
+
+    fn images(&self, media: &[Attachment], rules: &Rules, options: &Options) -> Vec<ImagePreview> {
+        let images = media.iter().enumerate().filter(|(_, it)| it.mime_type.file_type() == FileType::Image);
+        let image = |(index, file): (usize, &Attachment)| {
+            let link = self.links.get(&file.media_id)?.clone();
+            Some(ImagePreview { link, frame: rules.image_frame(media, index, options) })
+        };
+        images.filter_map(image).collect()
     }
 }
 
@@ -159,10 +167,6 @@ fn parts(text: &str, links: &[Link]) -> Vec<TextPart> {
     parts
 }
 
-fn hides_text(rules: &Rules, options: &Options) -> bool {
-    rules.applicable(options).any(|(rule, _)| matches!(rule, Rule::OfPost(PostRule::TextNotShown)))
-}
-
 fn errors(segment: &Segment<'_>, rules: &Rules, options: &Options) -> Vec<String> {
     let violations = match segment.kind {
         SegmentKind::Post => rules.breaches(segment.text, segment.media, options),
@@ -174,22 +178,27 @@ fn errors(segment: &Segment<'_>, rules: &Rules, options: &Options) -> Vec<String
 }
 
 fn notes(media: &[Attachment], rules: &Rules, options: &Options) -> Vec<String> {
-    let note = |(number, file): (usize, &Attachment)| {
-        let fitted = rules.applicable(options).filter_map(|(rule, _)| match rule {
-            Rule::OfFiles(rule) => rule.resize_description(file),
-            _ => None,
-        });
-        fitted.map(|it| format!("File {number} is made smaller: {it}.")).collect::<Vec<_>>()
+    let note = |(index, file): (usize, &Attachment)| {
+        let number = index + 1;
+        let resized = rules.resize_descriptions(file, options).into_iter();
+        let frame = rules.image_frame(media, index, options);
+        let framed = match frame {
+            Some(it) if it.is_cropped() => Some(format!("File {number} is cropped to the aspect ratio of file 1.")),
+            Some(_) => Some(format!("File {number} gets white borders.")),
+            None => None,
+        };
+        resized.map(|it| format!("File {number} is made smaller: {it}.")).chain(framed).collect::<Vec<_>>()
     };
-    (1..).zip(media).flat_map(note).collect()
+    media.iter().enumerate().flat_map(note).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use domain::media::{Facts, MimeType, Pixels, Ratio};
     use domain::options::OptionValue;
     use domain::post::{NewPost, NewSegment};
-    use domain::rules::Counting;
-    use domain::testing::{a_connection, a_new_post, a_user, accounts, ids, noon, text};
+    use domain::rules::{Counting, FileRule, Rule};
+    use domain::testing::{a_connection, a_new_post, a_user, accounts, an_attachment, ids, noon, text};
 
     use super::*;
 
@@ -227,6 +236,28 @@ mod tests {
             ["Example accepts at most 30 characters (links count as they are shown, shortened); this has 35."]
         );
         assert_eq!(segment.card, None);
+    }
+
+    #[test]
+    fn changed_images_are_noted() {
+        let image = |width, height| {
+            let facts = Some(Facts { pixels: Some(Pixels { width, height }), ..Facts::default() });
+            Attachment { mime_type: MimeType::Jpeg, facts, ..an_attachment(1) }
+        };
+        let (min, max) = (Ratio::hundredths(80), Ratio::hundredths(191));
+        let borders = FileRule::ImageRatioOrBorders { min, max, option: "fit".to_owned(), is: "borders".to_owned() };
+        let fitted = FileRule::FittedImageSide { max: 1_000 };
+        let rules = Rules::new("Example", [fitted, borders, FileRule::CroppedToFirst].map(Rule::OfFiles));
+        let options = [("fit".to_owned(), OptionValue::Text("borders".to_owned()))].into_iter().collect();
+
+        assert_eq!(
+            notes(&[image(500, 2_000), image(300, 300)], &rules, &options),
+            [
+                "File 1 is made smaller: 1000 pixels on its longer side instead of 2000.",
+                "File 1 gets white borders.",
+                "File 2 is cropped to the aspect ratio of file 1.",
+            ]
+        );
     }
 
     #[test]

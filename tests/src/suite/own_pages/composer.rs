@@ -20,6 +20,7 @@ pub(super) fn checks() -> Vec<Check> {
         [
             draft_is_scheduled_as_shown,
             post_is_written_on_the_page,
+            entries_are_kept_when_the_session_ends,
             file_is_uploaded_from_the_page,
             times_are_shown_in_the_zone_of_the_user,
         ]
@@ -121,6 +122,26 @@ async fn post_is_written_on_the_page(deployment: &Deployment) -> Result {
         same(page.status.as_u16(), 404, "the post of another user")?;
     }
     Ok(())
+}
+
+async fn entries_are_kept_when_the_session_ends(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
+    let page = open(&mut user, &format!("{POSTS}/new")).await?;
+    let account = open(&mut user, "/account").await?;
+    user.browser.press(&account, "Sign out", &[]).await?;
+
+    let content = fresh("written\nfor an <hour>");
+    let signed_out = user.browser.press(&page, "Save draft", &[("content", &content)]).await?;
+    same(signed_out.status.as_u16(), 401, "a form without a session")?;
+    check_page(&signed_out, true)?;
+    deployment.sign_in(&mut user.browser, &format!("{}/account", deployment.origin()), &user.email).await?;
+    let continued = user.browser.press(&signed_out, "Continue", &[]).await?;
+    same(continued.status.as_u16(), 403, "a form of the session before")?;
+    same(&user.api.get("/posts?status=draft").await?.ok(200)?["meta"]["total"], &json!(0), "drafts")?;
+    let saved = user.browser.press(&continued, "Save draft", &[]).await?;
+    ensure_shown(&saved, "Saved as a draft")?;
+    let posts = user.api.get("/posts?status=draft").await?.ok(200)?;
+    same(&posts["data"][0]["content"], &json!(content), "its text")
 }
 
 /// Uploads a file as the script of the page does.

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
+use domain::options::{OptionKind, OptionSpec};
 use domain::testing::{a_connection, a_post, a_user, noon};
 
 use super::*;
