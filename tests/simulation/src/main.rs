@@ -32,6 +32,9 @@ struct Options {
     /// Number of seeds to run
     #[arg(long, default_value_t = 1_000)]
     seeds: u64,
+    /// The first seed to run
+    #[arg(long, default_value_t = 1)]
+    from: u64,
     /// Run only this seed and print everything that happens in it
     #[arg(long)]
     seed: Option<u64>,
@@ -69,12 +72,18 @@ fn main() -> ExitCode {
             print_broken(&matrix.broken) && matrix.points != 0
         }
         None if options.on.is_some() || options.until_broken => {
-            print_broken(&Seeds::run(1..=options.seeds, options.until_broken, &random_scenario(on)).broken)
+            print_broken(&Seeds::run(options.seeds(), options.until_broken, &random_scenario(on)).broken)
         }
         None if options.mutations => mutate(&options.only, options.json.as_deref()),
         None => run_all(&options),
     };
     if has_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+impl Options {
+    const fn seeds(&self) -> RangeInclusive<u64> {
+        self.from..=self.from.saturating_add(self.seeds).saturating_sub(1)
+    }
 }
 
 fn random_scenario(on: Option<&'static str>) -> Scenario {
@@ -180,7 +189,7 @@ impl Lateness {
 const SHOWN: usize = 5;
 
 fn run_all(options: &Options) -> bool {
-    let seeds = Seeds::run(1..=options.seeds, false, &random_scenario(None));
+    let seeds = Seeds::run(options.seeds(), false, &random_scenario(None));
     let matrix = crash_matrix(threads(), options.crashes, "", false);
     let late = Lateness::measure();
     let profile = Profile::measured();
