@@ -4,18 +4,25 @@
 
 pub mod audit;
 pub mod aws;
+#[cfg(feature = "bucket")]
 pub mod bucket;
 pub mod config;
 mod error_chain;
+#[cfg(feature = "events")]
 pub mod events;
 pub mod metrics;
+#[cfg(feature = "pictures")]
 pub mod pictures;
+#[cfg(feature = "queues")]
 pub mod queue;
 mod sdk_http;
+#[cfg(feature = "seal")]
 pub mod seal;
+#[cfg(feature = "secrets")]
 pub mod secrets;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod timer;
 mod trust;
+#[cfg(feature = "queues")]
 pub mod webhook_queue;
