@@ -157,7 +157,9 @@ impl PythonTool {
         say(&format!("       installing {} into .tools/{}", self.packages.join(" "), self.program));
         let uv = uv()?;
         run(Command::new(&uv).args(["venv", "--quiet", "--clear", "--python", "python3"]).arg(&folder))?;
-        run(Command::new(&uv).args(["pip", "install", "--quiet", "--python"]).arg(&folder).args(self.packages))?;
+        // A link would let the patches change uv's cache.
+        let install = ["pip", "install", "--quiet", "--link-mode", "copy", "--python"];
+        run(Command::new(&uv).args(install).arg(&folder).args(self.packages))?;
         for patch in self.patches {
             patch.apply(&folder)?;
         }
