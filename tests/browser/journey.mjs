@@ -8,7 +8,7 @@ import { readFileSync, mkdirSync } from 'node:fs';
 import zlib from 'node:zlib';
 import { parseArgs } from 'node:util';
 import { postEverywhere, reelAndCarousel } from './everywhere.mjs';
-import { ownApproval, ownComposer, ownConnections, ownPlatforms, ownPosts, ownWebhooks } from './own.mjs';
+import { ownApproval, ownComposer, ownConnections, ownFrames, ownPlatforms, ownPosts, ownWebhooks } from './own.mjs';
 import { DESKTOP, accessibilityFindings, openPage } from './page.mjs';
 import { approveProgram } from './program.mjs';
 
@@ -403,10 +403,19 @@ const everywhere = await step('one post goes to an account on every fake', () =>
 
 await step('a user writes a post for three platforms', () => ownPlatforms(tools, token, everywhere ?? []));
 
+const instagram = everywhere?.find((it) => it.provider === 'instagram');
+
 await step('a reel and a carousel are on Instagram', () => {
-  const account = everywhere?.find((it) => it.provider === 'instagram');
-  ensure(account, 'Instagram is not connected');
-  return reelAndCarousel(tools, token, account, upload);
+  ensure(instagram, 'Instagram is not connected');
+  return reelAndCarousel(tools, token, instagram, upload);
+});
+
+await step('the preview shows borders and crop, and a form survives the end of its session', () => {
+  ensure(instagram, 'Instagram is not connected');
+  return ownFrames(tools, instagram, png, async (tab) => {
+    await signIn(`journey-${run}@example.com`, tab);
+    await tab.waitForURL((it) => it.pathname === '/account');
+  });
 });
 
 await step('/device can be used with the keyboard alone', async () => {

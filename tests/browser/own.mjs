@@ -168,6 +168,43 @@ export async function ownPlatforms(tools, token, accounts) {
   }
 }
 
+// Files of a carousel get borders and are cropped in the preview. The session ends, and the entries survive a sign-in in
+// another tab.
+export async function ownFrames(tools, account, png, signIn) {
+  const { page, leads, photograph, ensure, ready } = tools;
+  const words = `Two ratios ${Date.now()}`;
+  await page.goto(`${ready.origin}/account/posts/new`);
+  await page.getByLabel('Text', { exact: true }).fill(words);
+  const box = page.locator(`input[name="to.${account.id}"]`);
+  await box.check();
+  const chosen = page.locator('.account').filter({ has: box });
+  await chosen.locator('summary').click();
+  await chosen.getByLabel('Fit', { exact: true }).selectOption('borders');
+  const files = [png(180, 320), png(320, 320)].map((buffer, index) => ({ name: `${index}.png`, mimeType: 'image/png', buffer }));
+  await leads(() => page.getByLabel('Add files').setInputFiles(files));
+  for (const note of ['File 1 gets white borders.', 'File 2 is cropped to the aspect ratio of file 1.']) {
+    await page.locator('#preview').getByText(note).waitFor();
+  }
+  ensure((await page.locator('#preview .images > svg').count()) === 2, 'the preview does not frame both images');
+  await photograph('own-frames');
+
+  await page.context().clearCookies();
+  await leads(() => page.getByRole('button', { name: 'Save draft', exact: true }).click());
+  await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
+  await photograph('own-signed-out');
+  const [tab] = await Promise.all([
+    page.context().waitForEvent('page'),
+    page.getByRole('link', { name: 'Sign in in a new tab' }).click(),
+  ]);
+  await signIn(tab);
+  await tab.close();
+  await leads(() => page.getByRole('button', { name: 'Continue', exact: true }).click());
+  const kept = await page.getByLabel('Text', { exact: true }).inputValue();
+  ensure(kept === words, `the text is now ${kept}`);
+  ensure((await page.locator('#preview .images > svg').count()) === 2, 'the files or options are lost');
+  await photograph('own-signed-in-again');
+}
+
 // An assistant with access to drafts only writes a draft; its user reads it and publishes it. The platform refuses it,
 // and the user corrects it.
 export async function ownApproval(tools, token, account) {
