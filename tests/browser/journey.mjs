@@ -307,6 +307,7 @@ await step('a post due in five seconds appears on the timeline with its picture'
 await step('the timeline updates itself until its reader leaves or pauses it', async () => {
   const context = await browser.newContext({ locale: 'en-US' });
   const reader = await context.newPage();
+  reader.setDefaultTimeout(60_000);
   await reader.goto(`${ready.origin}/sandbox`);
   await reader.waitForEvent('load');
   // This takes longer than the time between two updates.

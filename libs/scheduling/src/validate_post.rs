@@ -112,3 +112,42 @@ fn warnings(post: &Post, request: &NewPost, accounts: &Accounts) -> Vec<Warning>
     let changed = changed.into_iter().map(|(field, message)| Warning { field: field.to_owned(), message });
     not_shown.into_iter().chain(not_described).chain(changed).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use domain::id::MediaId;
+    use domain::media::{Attachment, Facts, MediaPath, MimeType, Pixels};
+    use domain::post::MediaReference;
+    use domain::rules::{FileRule, Rules};
+    use domain::testing::{a_connection, a_new_post, a_user, accounts, an_attachment, ids, noon};
+
+    use super::*;
+
+    #[test]
+    fn crop_of_an_image_is_a_warning() {
+        let (user, ids) = (a_user(), ids());
+        let mut account = a_connection(&user);
+        account.rules = Rules::new("Example", [Rule::max_media(4), Rule::OfFiles(FileRule::CroppedToFirst)]);
+        let image = |width, height| Attachment {
+            media_id: ids.fresh::<MediaId>(),
+            mime_type: MimeType::Jpeg,
+            facts: Some(Facts { pixels: Some(Pixels { width, height }), ..Facts::default() }),
+            ..an_attachment(1)
+        };
+        let files = [image(400, 500), image(300, 300), image(800, 1_000)];
+        let named = files.iter().zip(0..).map(|(file, index)| MediaReference {
+            field: format!("media.{index}"),
+            path: MediaPath::new(user.user_id, file.media_id, file.mime_type),
+            alt_text: None,
+        });
+        let request = NewPost { media: named.collect(), ..a_new_post(None, std::slice::from_ref(&account)) };
+        let accounts = accounts(std::slice::from_ref(&account));
+        let post = Post::create(request.clone(), &files, &user, &accounts, &ids, noon()).unwrap();
+
+        let warned: Vec<_> =
+            warnings(&post, &request, &accounts).into_iter().map(|it| (it.field, it.message)).collect();
+
+        let message = "is cropped by Example to the aspect ratio of the first file";
+        assert_eq!(warned, [("media.1".to_owned(), message.to_owned())]);
+    }
+}
