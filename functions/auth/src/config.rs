@@ -23,13 +23,20 @@ impl Config {
     /// The error names a missing variable.
     pub fn from_env(aws: &SdkConfig) -> Result<Self, ConfigError> {
         Ok(Self {
-            oidc: OidcConfig {
-                issuer: address("OIDC_ISSUER", required("OIDC_ISSUER")?)?,
-                discovery: optional("OIDC_DISCOVERY").map(|it| address("OIDC_DISCOVERY", it)).transpose()?,
-                client_id: required("OIDC_CLIENT_ID")?,
-                client_secret: optional("OIDC_SECRET").map(|it| ClientSecret::kept(aws, it)),
-            },
+            oidc: OidcConfig::from_env(|| optional("OIDC_SECRET").map(|it| ClientSecret::kept(aws, it)))?,
             sign_up: SignUp::parse(&optional("SIGN_UP_ALLOWED").unwrap_or_default()),
+        })
+    }
+}
+
+impl OidcConfig {
+    /// Reads `OIDC_ISSUER`, `OIDC_DISCOVERY` and `OIDC_CLIENT_ID`.
+    pub fn from_env(client_secret: impl FnOnce() -> Option<ClientSecret>) -> Result<Self, ConfigError> {
+        Ok(Self {
+            issuer: address("OIDC_ISSUER", required("OIDC_ISSUER")?)?,
+            discovery: optional("OIDC_DISCOVERY").map(|it| address("OIDC_DISCOVERY", it)).transpose()?,
+            client_id: required("OIDC_CLIENT_ID")?,
+            client_secret: client_secret(),
         })
     }
 }

@@ -21,7 +21,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use serde_json::{Value, json};
 
-use crate::clients::{self, Secret};
+use server::{Secret, access_key_for, function_for};
 
 /// A file with a line of JSON for each call.
 #[derive(Clone, Debug)]
@@ -34,10 +34,10 @@ impl CallLog {
     }
 
     /// Settings for the clients with which `function` calls a store.
-    fn config(&self, function: &'static str, config: &SdkConfig, secret: &Secret) -> SdkConfig {
-        let credentials = secret.credentials(clients::access_key_for(function));
+    pub(crate) fn config(&self, function: &'static str, config: SdkConfig, secret: &Secret) -> SdkConfig {
+        let credentials = secret.credentials(access_key_for(function));
         let logged = config.http_client().map(|inner| Logged { inner, function, log: self.clone() });
-        let mut config = config.clone().into_builder();
+        let mut config = config.into_builder();
         config.set_http_client(logged.map(SharedHttpClient::new));
         config.credentials_provider(SharedCredentialsProvider::new(credentials)).build()
     }
@@ -57,7 +57,7 @@ impl CallLog {
 
 async fn write_link_use(State(log): State<CallLog>, request: Request, next: Next) -> Response {
     let signed = request.uri().query().and_then(|it| it.split_once("X-Amz-Credential="));
-    let function = signed.and_then(|(_, it)| it.split(['%', '/']).next()).and_then(clients::function_for);
+    let function = signed.and_then(|(_, it)| it.split(['%', '/']).next()).and_then(function_for);
     let call = function
         .map(|it| json!({ "function": it, "method": request.method().as_str(), "uri": request.uri().to_string() }));
     let response = next.run(request).await;
@@ -66,17 +66,6 @@ async fn write_link_use(State(log): State<CallLog>, request: Request, next: Next
         log.write(&call);
     }
     response
-}
-
-/// Client settings of `function` for the store with these settings. Its calls are recorded if there
-/// is a log.
-pub(crate) fn config_for(
-    function: &'static str,
-    log: Option<&CallLog>,
-    config: &SdkConfig,
-    secret: &Secret,
-) -> SdkConfig {
-    log.map_or_else(|| config.clone(), |it| it.config(function, config, secret))
 }
 
 #[derive(Debug)]

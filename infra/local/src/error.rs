@@ -25,18 +25,8 @@ pub enum LocalError {
     /// `--origin` is not exactly a scheme and a host.
     #[error("--origin {0} is not an origin; give a scheme and a host, such as https://app.example")]
     Origin(String),
-    /// The database could not be opened.
-    #[error("the database cannot be opened: {0}")]
-    Database(String),
-    /// The media store could not be opened.
-    #[error("the media store cannot be opened: {0}")]
-    Files(String),
-    /// The file with the sealing key has another format.
-    #[error(
-        "{} is not a sealing key, so stored credentials cannot be read; restore it, or delete the --data folder",
-        .0.display()
-    )]
-    Key(PathBuf),
+    #[error(transparent)]
+    Server(#[from] server::ServerError),
     #[error(transparent)]
     Storage(#[from] storage::StorageError),
     #[error(transparent)]
@@ -54,9 +44,6 @@ pub enum LocalError {
     /// `--platforms` has a setting that a platform does not accept.
     #[error("--platforms: {0}")]
     Setup(#[from] platforms::SetupError),
-    /// The MCP tools could not be created.
-    #[error(transparent)]
-    Assistants(#[from] mcp::McpError),
     /// The demo user could not be created.
     #[error("another process is creating the demo user; use another --data folder")]
     Demo,

@@ -1,12 +1,11 @@
-//! The whole service in one process, on embedded stores: DynamoDB is dynoxide, S3 is s3s-fs, the
-//! queue and the event bus are channels, and the platform is the sandbox. The routers and the store
-//! code are those of a deployment.
+//! `cargo dev`: the server of one machine for development, with a sandbox as platform, fakes of all
+//! platforms, an issuer without passwords, and pages that show what happens.
 
 mod call_log;
-mod clients;
+mod database_port;
 mod deliveries;
 mod demo;
-mod dynamodb;
+mod development;
 mod erasure;
 mod error;
 mod events;
@@ -15,19 +14,11 @@ mod hosts;
 mod issuer;
 mod meter;
 mod options;
-mod pictures;
-mod queue;
-mod request_log;
-mod s3;
 pub mod sandbox;
-mod sealing_key;
 mod service;
 mod stack;
-mod timers;
-mod unread;
-mod webhook_queue;
 
 pub use error::LocalError;
 pub use options::Options;
-pub use pictures::KEPT as DERIVED_KEPT;
+pub use server::DERIVED_KEPT;
 pub use service::{Running, StoreKeys, start};

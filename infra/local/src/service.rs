@@ -3,19 +3,19 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use axum::Router;
+use domain::clock::Clock;
 use domain::user::User;
 use secrecy::SecretString;
+use server::{ACCESS_KEYS, Data, Secret, Stores};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 
-use crate::clients::{ACCESS_KEYS, Secret};
-use crate::dynamodb::Stores;
 use crate::error::LocalError;
 use crate::fakes::Fakes;
 use crate::hosts::Hosts;
 use crate::options::Options;
-use crate::stack::{Addresses, FILES, Stack};
-use crate::{demo, hosts, queue};
+use crate::stack::{Addresses, Stack};
+use crate::{database_port, demo, hosts};
 
 /// The local stack, running.
 #[derive(Debug)]
@@ -57,8 +57,10 @@ pub async fn start(options: &Options) -> Result<Running, LocalError> {
 
     let ephemeral = if options.has_no_data_folder() { Some(TempDir::new()?) } else { None };
     let data = (!options.has_no_data_folder()).then_some(options.data.as_path());
-    let folder = ephemeral.as_ref().map_or(options.data.as_path(), TempDir::path);
-    std::fs::create_dir_all(folder)?;
+    let data_source = match &ephemeral {
+        Some(folder) => Data::Temporary(folder.path().to_owned()),
+        None => Data::Folder(options.data.clone()),
+    };
 
     let secret = Secret::random();
     let outside_listeners = match public_origin {
@@ -75,18 +77,18 @@ pub async fn start(options: &Options) -> Result<Running, LocalError> {
         Fakes::default()
     };
     let addresses = Addresses { origin: &origin, outside: public_origin.as_deref(), hosts, secret: &secret };
-    let stack = Stack::open(options, fakes, addresses, data, folder).await?;
+    let stack = Stack::open(options, fakes, addresses, data_source).await?;
     serve(listeners, &stack.here);
     serve(outside_listeners, &stack.outside);
     let stores = match options.dynamodb_port {
-        Some(port) => Some(open_database(options, port, &stack.stores, &secret).await?),
+        Some(port) => Some(open_database(options, port, &stack.server.stores, &secret).await?),
         None => None,
     };
-    tokio::spawn(queue::work(stack.publishing, stack.platforms, stack.lanes));
-    stack.timers.start(folder.join(FILES));
+    let api = stack.server.api.clone();
+    stack.server.start();
 
-    let user = demo::user(&stack.api, &origin).await?;
-    let token = demo::token(&stack.api, &user, data).await?;
+    let user = demo::user(&api, &origin).await?;
+    let token = demo::token(&api, &user, data).await?;
     let base_url = format!("{origin}/api/v1");
     Ok(Running { base_url, origin, tunnel, token, user, stores, _ephemeral: ephemeral })
 }
@@ -127,9 +129,7 @@ async fn open_database(
     let listeners = listen(options, port, "--dynamodb-port").await?;
     let port = port_of(&listeners)?;
     let hosts = Hosts::new(port, options.listen);
-    for listener in listeners {
-        stores.listen(listener, hosts.clone());
-    }
+    serve(listeners, &database_port::router(stores.database(), secret.clone(), hosts, Clock::System));
     let dynamodb = format!("http://localhost:{port}");
     Ok(StoreKeys { dynamodb, access_key: ACCESS_KEYS[0], secret: secret.expose().into() })
 }

@@ -32,7 +32,7 @@ impl Api {
             clock,
             random,
             limits: RateLimits::from_env()?,
-            origin: origin(&required("ORIGIN")?)?,
+            origin: origin_from_env()?,
             token_lifetime: TokenLifetime {
                 unused: TimeDelta::days(at_least_one("TOKEN_DAYS", TOKEN_DAYS)?.into()),
                 at_most: TimeDelta::days(at_least_one("TOKEN_MAX_DAYS", TOKEN_MAX_DAYS)?.into()),
@@ -41,6 +41,11 @@ impl Api {
             proxies: TrustedProxy::from_env()?.into_iter().chain(TrustedProxy::mcp_from_env()?).collect(),
         })
     }
+}
+
+/// Reads `ORIGIN`.
+pub fn origin_from_env() -> Result<String, ConfigError> {
+    origin(&required("ORIGIN")?)
 }
 
 fn origin(raw: &str) -> Result<String, ConfigError> {

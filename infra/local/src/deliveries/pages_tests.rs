@@ -11,8 +11,7 @@ use storage::{DeliveryWrite, PostWrite, PostWritten};
 use tower::ServiceExt;
 
 use super::{Deliveries, History, Reference, router};
-use crate::clients::Secret;
-use crate::dynamodb;
+use crate::development::recorded_store;
 use crate::fakes::Fakes;
 use crate::sandbox::Sandbox;
 
@@ -24,7 +23,7 @@ struct PagesHarness {
 impl PagesHarness {
     async fn new() -> Self {
         let (history, clock) = (History::default(), Clock::manual(noon()));
-        let store = dynamodb::open(None, &Secret::random(), None, &history, clock.clone()).await.unwrap().shared();
+        let store = recorded_store(&history, &clock).await;
         let network = Sandbox::open(None, "http://sandbox.test".to_owned(), clock.clone()).unwrap();
         let user = a_user();
         let post = a_post(&user, Some(noon()), &[a_connection(&user)]);

@@ -145,8 +145,7 @@ mod tests {
     use super::super::Reference;
     use super::super::history::Record;
     use super::*;
-    use crate::clients::Secret;
-    use crate::dynamodb;
+    use crate::development::recorded_store;
 
     struct InterceptorHarness {
         history: History,
@@ -159,8 +158,7 @@ mod tests {
     impl InterceptorHarness {
         async fn new() -> Self {
             let (history, clock) = (History::default(), Clock::manual(noon()));
-            let stores = dynamodb::open(None, &Secret::random(), None, &history, clock.clone()).await.unwrap();
-            let store = stores.shared();
+            let store = recorded_store(&history, &clock).await;
             let user = a_user();
             let post = a_post(&user, Some(noon()), &[a_connection(&user)]);
             let delivery = Delivery::new(&post, &post.targets[0], None, 1, noon());

@@ -12,21 +12,21 @@ use aws_smithy_types::body::SdkBody;
 use dynoxide::{Database, DynoxideError};
 
 /// The media type of a response.
-pub(super) const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
+pub const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
 
 /// The database, called without a connection.
 #[derive(Clone)]
-pub(crate) struct InProcessDatabase(pub(super) Database);
+pub struct InProcessDatabase(pub(super) Database);
 
 /// A response: its status and its JSON.
-pub(super) struct DynamoResponse {
-    pub(super) status: u16,
-    pub(super) json: String,
+pub struct DynamoResponse {
+    pub status: u16,
+    pub json: String,
 }
 
 impl InProcessDatabase {
     /// Handles a request by the value of its `x-amz-target` and its body.
-    pub(super) async fn respond(&self, target: &str, body: Vec<u8>) -> DynamoResponse {
+    pub async fn respond(&self, target: &str, body: Vec<u8>) -> DynamoResponse {
         let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
         let database = self.0.clone();
         // SQLite blocks its thread.

@@ -1,21 +1,27 @@
 use std::net::SocketAddr;
+use std::sync::Arc;
 
+use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
+use server::{Extensions, NoExtensions, Stores, client_config};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
 
 async fn listening(secret: &Secret) -> SocketAddr {
-    let stores = open(None, secret, None, &History::default(), Clock::System).await.unwrap();
+    let extensions: Arc<dyn Extensions> = Arc::new(NoExtensions);
+    let stores = Stores::open(None, secret, &extensions).await.unwrap();
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
-    stores.listen(listener, Hosts::new(address.port(), None));
+    let hosts = Hosts::new(address.port(), None);
+    let router = router(stores.database(), secret.clone(), hosts, Clock::System);
+    tokio::spawn(async move { axum::serve(listener, router).await });
     address
 }
 
 async fn tables(address: SocketAddr, secret: &Secret) -> Result<Vec<String>, String> {
-    let config = clients::config(&format!("http://localhost:{}", address.port()), secret);
+    let config = client_config(&format!("http://localhost:{}", address.port()), secret);
     let listed = Client::new(&config).list_tables().send().await;
     listed.map(|it| it.table_names().to_vec()).map_err(|it| it.code().unwrap_or_default().to_owned())
 }

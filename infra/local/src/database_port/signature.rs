@@ -9,7 +9,7 @@ use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use http::request::Parts;
 use subtle::ConstantTimeEq;
 
-use crate::clients::{ACCESS_KEYS, Secret};
+use server::{ACCESS_KEYS, Secret};
 
 /// Maximum clock skew, as in AWS.
 const SKEW: TimeDelta = TimeDelta::minutes(15);

@@ -11,39 +11,39 @@ use secrecy::{ExposeSecret, SecretString};
 
 /// The access keys that the stores accept: one for all functions, and one for the function whose calls
 /// can be logged.
-pub(crate) const ACCESS_KEYS: [&str; 2] = ["local", "local-media"];
+pub const ACCESS_KEYS: [&str; 2] = ["local", "local-media"];
 
 /// The secret of the access keys, new in every run. It signs links to files, and requests to the
 /// database when that listens on a port.
 #[derive(Clone, Debug)]
-pub(crate) struct Secret(SecretString);
+pub struct Secret(SecretString);
 
 impl Secret {
-    pub(crate) fn random() -> Self {
+    pub fn random() -> Self {
         Self(random_token())
     }
 
-    pub(crate) fn expose(&self) -> &str {
+    pub fn expose(&self) -> &str {
         self.0.expose_secret()
     }
 
     /// The credentials of a client with this access key.
-    pub(crate) fn credentials(&self, access_key: impl Into<String>) -> Credentials {
+    pub fn credentials(&self, access_key: impl Into<String>) -> Credentials {
         Credentials::new(access_key, self.expose(), None, None, "local")
     }
 }
 
 /// The access key of a function. It distinguishes the calls that the function signs.
-pub(crate) fn access_key_for(function: &str) -> String {
+pub fn access_key_for(function: &str) -> String {
     format!("local-{function}")
 }
 
-pub(crate) fn function_for(access_key: &str) -> Option<&'static str> {
+pub fn function_for(access_key: &str) -> Option<&'static str> {
     ACCESS_KEYS.into_iter().find(|it| *it == access_key)?.strip_prefix("local-")
 }
 
 /// Settings for clients of the store at this URL, by plain HTTP on loopback.
-pub(crate) fn config(endpoint: &str, secret: &Secret) -> SdkConfig {
+pub fn config(endpoint: &str, secret: &Secret) -> SdkConfig {
     config_with_client(Builder::new().build_http(), endpoint, secret)
 }
 

@@ -1,6 +1,8 @@
 //! The database for functions in other processes: the listener accepts only requests that are
 //! signed with the secret of this run, and none from a web page.
 
+mod signature;
+
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
@@ -9,9 +11,8 @@ use axum::routing::post;
 use domain::clock::Clock;
 use http::{StatusCode, header};
 
-use super::in_process::{CONTENT_TYPE, InProcessDatabase};
-use super::signature;
-use crate::clients::Secret;
+use server::{CONTENT_TYPE, InProcessDatabase, Secret};
+
 use crate::hosts::Hosts;
 
 /// The largest request of DynamoDB, in bytes.
@@ -26,7 +27,7 @@ struct Listener {
 }
 
 /// Handles requests that are signed with this secret.
-pub(super) fn router(database: InProcessDatabase, secret: Secret, hosts: Hosts, clock: Clock) -> Router {
+pub(crate) fn router(database: InProcessDatabase, secret: Secret, hosts: Hosts, clock: Clock) -> Router {
     Router::new().route("/", post(respond)).with_state(Listener { database, secret, hosts, clock })
 }
 
@@ -58,3 +59,6 @@ fn refuse(status: StatusCode, kind: &str, message: &str) -> Response {
     let json = serde_json::json!({ "__type": format!("com.amazon.coral.service#{kind}"), "message": message });
     (status, [(header::CONTENT_TYPE, CONTENT_TYPE)], json.to_string()).into_response()
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,15 +15,15 @@ use s3s::{S3Request, S3Result};
 use s3s_fs::FileSystem;
 
 use crate::clients::{ACCESS_KEYS, Secret};
-use crate::error::LocalError;
+use crate::error::ServerError;
 
 /// The bucket's name, and the first segment of its paths.
 pub(crate) const BUCKET: &str = "social-publishing-media";
 
 /// The media store in this folder, for requests that are signed with this secret.
-pub(crate) fn router(folder: &Path, secret: &Secret) -> Result<Router, LocalError> {
+pub(crate) fn router(folder: &Path, secret: &Secret) -> Result<Router, ServerError> {
     std::fs::create_dir_all(folder.join(BUCKET))?;
-    let files = FileSystem::new(folder).map_err(|error| LocalError::Files(format!("{error:?}")))?;
+    let files = FileSystem::new(folder).map_err(|error| ServerError::Files(format!("{error:?}")))?;
     let mut builder = S3ServiceBuilder::new(files);
     let mut keys = SimpleAuth::new();
     for access_key in ACCESS_KEYS {

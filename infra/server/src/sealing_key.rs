@@ -7,10 +7,10 @@ use std::path::Path;
 use cloud::seal::DataKey;
 use domain::token::random_bytes;
 
-use crate::error::LocalError;
+use crate::error::ServerError;
 
 /// The key of this folder, created on first use; without a folder, a key for this process only.
-pub(crate) fn sealing_key(folder: Option<&Path>) -> Result<DataKey, LocalError> {
+pub(crate) fn sealing_key(folder: Option<&Path>) -> Result<DataKey, ServerError> {
     let fresh: [u8; 32] = random_bytes();
     let Some(folder) = folder else { return Ok(DataKey::new(fresh)) };
     let path = folder.join("sealing.key");
@@ -22,7 +22,7 @@ pub(crate) fn sealing_key(folder: Option<&Path>) -> Result<DataKey, LocalError> 
             Ok(DataKey::new(fresh))
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            let stored: [u8; 32] = std::fs::read(&path)?.try_into().map_err(|_| LocalError::Key(path))?;
+            let stored: [u8; 32] = std::fs::read(&path)?.try_into().map_err(|_| ServerError::Key(path))?;
             Ok(DataKey::new(stored))
         }
         Err(error) => Err(error.into()),

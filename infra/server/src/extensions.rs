@@ -1,0 +1,41 @@
+//! What another program changes in the process: `cargo dev` adds fakes of platforms, logs and meters.
+
+use aws_config::SdkConfig;
+use aws_sdk_dynamodb::config::Builder;
+use platforms::{Connect, Platform, Publish, Registry, Setup, SetupError};
+
+/// By default, nothing is changed.
+pub trait Extensions: Send + Sync {
+    /// Settings for a function's clients of the database; `None` for all other clients.
+    fn database_config(&self, _function: Option<&'static str>, config: SdkConfig) -> SdkConfig {
+        config
+    }
+
+    /// Settings for a function's clients of the media store.
+    fn files_config(&self, _function: &'static str, config: SdkConfig) -> SdkConfig {
+        config
+    }
+
+    /// The settings of a client of the database. `deliveries` is the name of the table of deliveries.
+    fn database_client(&self, config: Builder, _deliveries: &str) -> Builder {
+        config
+    }
+
+    fn publishing(&self, setup: &Setup) -> Result<Registry<dyn Publish>, SetupError> {
+        Registry::new(setup)
+    }
+
+    fn connecting(&self, setup: &Setup) -> Result<Registry<dyn Connect>, SetupError> {
+        Registry::new(setup)
+    }
+
+    fn refreshing(&self, setup: &Setup) -> Result<Registry<dyn Platform>, SetupError> {
+        Registry::new(setup)
+    }
+}
+
+/// The process as it is in production.
+#[derive(Clone, Copy, Debug)]
+pub struct NoExtensions;
+
+impl Extensions for NoExtensions {}

@@ -1,0 +1,248 @@
+//! The service as it is deployed, on replacements for AWS.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use api::{Api, ClientIp, CommonLayers, TrustedProxy};
+use auth::{ClientDocuments, Oidc};
+use aws_config::SdkConfig;
+use axum::Router;
+use axum::extract::{ConnectInfo, Request};
+use axum::middleware::{from_fn, map_request};
+use cloud::bucket::{Bucket, BucketConfig};
+use cloud::seal::{Envelope, LocalKeys};
+use connecting::CredentialService;
+use connections::StoredVault;
+use domain::clock::Clock;
+use domain::id::Ids;
+use domain::media::FileKey;
+use domain::random::Random;
+use domain::token::random_token;
+use egress::fetch::{FETCH_TIMEOUT, Fetcher};
+use housekeeping::{Housekeeping, Outbox};
+use platforms::{LeadTimesByPlatform, Publish, Registry, Setup};
+use publishing::{ConcurrencyLimits, FileAddresses, Planner, Publishing};
+use scheduling::{PostRules, RollUps, Scheduling};
+use storage::Store;
+
+use crate::clients::Secret;
+use crate::database::Stores;
+use crate::error::ServerError;
+use crate::events::LocalEvents;
+use crate::extensions::Extensions;
+use crate::pictures::LocalPictures;
+use crate::queue::{LocalQueue, UserQueues};
+use crate::settings::Settings;
+use crate::timers::Timers;
+use crate::unread::drain_request_body;
+use crate::{clients, queue, request_log, s3, sealing_key, webhook_queue};
+
+/// The folder of the media store, below the data folder.
+const FILES: &str = "media";
+
+/// The opened stores and the routes. Nothing is published before [`Server::start`].
+pub struct Server {
+    pub api: Api,
+    pub stores: Stores,
+    pub events: LocalEvents,
+    pub housekeeping: Housekeeping,
+    pub setup: Setup,
+    /// The routes of a deployment, without those of the media store.
+    pub routes: Router,
+    /// The routes of the media store.
+    pub files: Router,
+    settings: Settings,
+    publishing: Publishing,
+    platforms: Registry<dyn Publish>,
+    queues: Arc<UserQueues>,
+    timers: Timers,
+}
+
+impl Server {
+    /// `secret` is that of the stores' access keys.
+    #[expect(clippy::too_many_lines, reason = "a list of everything that the process consists of")]
+    pub async fn open(
+        settings: Settings,
+        extensions: Arc<dyn Extensions>,
+        secret: &Secret,
+    ) -> Result<Self, ServerError> {
+        let folder = settings.data.folder().to_owned();
+        std::fs::create_dir_all(&folder)?;
+        let clock = Clock::System;
+        let ids = Ids::new(clock.clone(), Random::Os);
+        let stores = Stores::open(settings.data.lasting(), secret, &extensions).await?;
+        let store = stores.shared();
+        let sealer = Envelope::new(LocalKeys::new(sealing_key::sealing_key(settings.data.lasting())?), clock.clone());
+        let bus = LocalEvents::default();
+        let queue = LocalQueue::new(clock.clone());
+        let queues = queue.lanes();
+        let bucket_config = BucketConfig {
+            name: s3::BUCKET.to_owned(),
+            endpoint: Some(settings.own_origin.clone()),
+            public_endpoint: settings.files_origin.clone(),
+        };
+        let files = clients::config(&settings.own_origin, secret);
+        let bucket_of = |config: &SdkConfig| Bucket::new(config, &bucket_config);
+        let bucket = bucket_of(&files);
+        let vault = Arc::new(StoredVault::new(stores.shared(), sealer.clone(), clock.clone()));
+        let budgets = platforms::budgets(&settings.platforms)?;
+        let apps = Arc::clone(&settings.apps);
+        let app = move |name: &str| apps(name);
+        let setup = Setup::new(settings.platforms.clone(), app, vault, settings.address_policy.clone());
+        // New in every run: proves that the function `mcp` forwarded a client's address.
+        let assistants_proxy = TrustedProxy::mcp(random_token());
+        let api = api(&settings, &store, &ids, &clock, &assistants_proxy);
+        let egress = webhook_delivery::egress_clients(settings.address_policy.clone());
+        let webhooks =
+            webhook_queue::start(stores.for_function("webhooks"), &ids, &clock, sealer.clone(), &bus, egress.clone());
+        // URLs of files are valid until this process ends.
+        let file_key = FileKey::random();
+        let file_addresses =
+            FileAddresses { origin: settings.origin.clone(), key: file_key.clone(), serves_videos: true };
+        let posts_store = stores.for_function("posts");
+        let pictures = LocalPictures::working(&bucket);
+        let scheduling = Scheduling {
+            roll_ups: RollUps::new(posts_store.clone(), Arc::new(bus.clone()), clock.clone()),
+            store: posts_store.clone(),
+            bucket: bucket.clone(),
+            pictures: pictures.clone(),
+            queue: queue.clone(),
+            events: Arc::new(bus.clone()),
+            clock: clock.clone(),
+            random: Random::Os,
+            ids,
+            rules: PostRules {
+                leads: LeadTimesByPlatform::default(),
+                vocabulary: platforms::vocabulary(),
+                budgets,
+                ..PostRules::default()
+            },
+        };
+        let credentials = |store: Store| CredentialService {
+            store,
+            sealer: sealer.clone(),
+            events: Arc::new(bus.clone()),
+            clock: clock.clone(),
+        };
+        let delivery_store = stores.for_function("delivery");
+        let publishing = Publishing {
+            pictures,
+            bucket: bucket.clone(),
+            file_addresses: Some(file_addresses),
+            credentials: credentials(delivery_store.clone()),
+            queue: queue.clone(),
+            clock: clock.clone(),
+            random: Random::Os,
+            roll_ups: RollUps::new(delivery_store.clone(), Arc::new(bus.clone()), clock.clone()),
+            store: delivery_store,
+            concurrency_limits: ConcurrencyLimits::default(),
+            held_permits: permits::HeldPermits::new(Random::Os),
+        };
+        let planner = Planner {
+            store: store.clone(),
+            queue,
+            clock: clock.clone(),
+            concurrency_limits: ConcurrencyLimits::default(),
+        };
+        let outbox = Outbox { store: store.clone(), events: Arc::new(bus.clone()), clock: clock.clone() };
+        let housekeeping = Housekeeping {
+            store: store.clone(),
+            bucket,
+            sealer: sealer.clone(),
+            clock: clock.clone(),
+            media_limits: settings.media_limits,
+        };
+        let timers = Timers {
+            planner,
+            outbox,
+            housekeeping: housekeeping.clone(),
+            credentials: credentials(store),
+            renewable: extensions.refreshing(&setup)?,
+        };
+        let api_of = |function| Api { store: stores.for_function(function), ..api.clone() };
+        let functions = Router::new()
+            .merge(auth::router(auth::App {
+                api: api_of("auth"),
+                oidc: Oidc::new(settings.oidc.clone(), &api.origin),
+                clients: ClientDocuments::new(settings.address_policy.clone()),
+                sign_up: settings.sign_up.clone(),
+            }))
+            .merge(connections::router(connections::App {
+                api: api_of("connections"),
+                platforms: extensions.connecting(&setup)?,
+                vocabulary: platforms::vocabulary(),
+                sealer,
+                events: Arc::new(bus.clone()),
+                plans: settings.plans.clone(),
+                guests: settings.guests,
+            }))
+            .merge(media::router(media::App {
+                api: api_of("media"),
+                bucket: bucket_of(&extensions.files_config("media", files)),
+                fetcher: Fetcher::new(settings.address_policy.clone(), FETCH_TIMEOUT),
+                limits: settings.media_limits,
+                plans: settings.plans.clone(),
+                file_key: Some(file_key),
+                max_file_bytes: u64::MAX,
+            }))
+            .merge(posts::router(posts::App { api: Api { store: posts_store, ..api.clone() }, scheduling }))
+            .merge(webhooks::router(webhooks::App { api: api_of("webhooks"), egress, webhooks }));
+        let assistants = mcp::App::new(assistants_config(&api, &settings, assistants_proxy))?;
+        Ok(Self {
+            routes: api::finish(functions, api.clone()).merge(mcp::router(assistants)),
+            files: s3::router(&folder.join(FILES), secret)?,
+            platforms: extensions.publishing(&setup)?,
+            events: bus,
+            api,
+            stores,
+            housekeeping,
+            setup,
+            settings,
+            publishing,
+            queues,
+            timers,
+        })
+    }
+
+    /// Starts publishing, and everything that a deployment runs by schedules. The tasks run until the
+    /// process ends.
+    pub fn start(self) {
+        tokio::spawn(queue::work(self.publishing, self.platforms, self.queues));
+        self.timers.start(self.settings.data.folder().join(FILES));
+    }
+}
+
+fn api(settings: &Settings, store: &Store, ids: &Ids, clock: &Clock, assistants: &TrustedProxy) -> Api {
+    Api {
+        store: store.clone(),
+        clock: clock.clone(),
+        random: Random::Os,
+        ids: ids.clone(),
+        limits: settings.limits,
+        origin: settings.origin.clone(),
+        token_lifetime: settings.token_lifetime,
+        allowed_origins: settings.allowed_origins.clone(),
+        proxies: settings.proxies.iter().chain([assistants]).cloned().collect(),
+    }
+}
+
+fn assistants_config(api: &Api, settings: &Settings, proof: TrustedProxy) -> mcp::config::Config {
+    mcp::config::Config {
+        origin: api.origin.clone(),
+        api_origin: settings.own_origin.clone(),
+        proof,
+        front: CommonLayers { proxies: settings.proxies.clone(), ..CommonLayers::from(api) },
+        allowed_origins: settings.allowed_origins.clone(),
+    }
+}
+
+/// Adds the client's address to requests, as the gateway does in a deployment, and logs them.
+pub fn with_addresses(router: Router) -> Router {
+    router.layer(map_request(with_client_ip)).layer(from_fn(drain_request_body)).layer(from_fn(request_log::log))
+}
+
+async fn with_client_ip(mut request: Request) -> Request {
+    let address = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|it| it.0.ip());
+    request.extensions_mut().insert(ClientIp(address.unwrap_or(IpAddr::from([127, 0, 0, 1]))));
+    request
+}

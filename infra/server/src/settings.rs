@@ -1,0 +1,69 @@
+//! What the process is started with.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use api::{RateLimits, TrustedProxy};
+use auth::{OidcConfig, SignUp};
+use connections::Guests;
+use domain::access_token::TokenLifetime;
+use domain::media::MediaLimits;
+use domain::plan::Plans;
+use egress::AddressPolicy;
+use platforms::{AppSource, PlatformSettings};
+
+/// The client id and secret of the service at each platform, by the platform's name.
+pub type AppSources = Arc<dyn Fn(&str) -> Arc<dyn AppSource> + Send + Sync>;
+
+#[derive(Clone)]
+pub struct Settings {
+    pub data: Data,
+    /// The origin under which users open the service.
+    pub origin: String,
+    /// The origin at which this process reaches its own media store and API, on loopback.
+    pub own_origin: String,
+    /// The origin to which browsers upload, and from which platforms fetch files; `None` for
+    /// `own_origin`.
+    pub files_origin: Option<String>,
+    pub oidc: OidcConfig,
+    pub sign_up: SignUp,
+    pub limits: RateLimits,
+    pub token_lifetime: TokenLifetime,
+    /// Web origins that may call the API (CORS).
+    pub allowed_origins: Vec<String>,
+    /// Proxies whose header names the client's address.
+    pub proxies: Vec<TrustedProxy>,
+    pub plans: Plans,
+    pub media_limits: MediaLimits,
+    pub guests: Guests,
+    pub platforms: PlatformSettings,
+    pub apps: AppSources,
+    /// The addresses that the service may call for users.
+    pub address_policy: AddressPolicy,
+}
+
+/// Where the stores are.
+#[derive(Clone, Debug)]
+pub enum Data {
+    /// All data are in this folder.
+    Folder(PathBuf),
+    /// The tables are in memory, and files in this folder, which ends with the process.
+    Temporary(PathBuf),
+}
+
+impl Data {
+    /// The folder of files.
+    pub fn folder(&self) -> &Path {
+        match self {
+            Self::Folder(folder) | Self::Temporary(folder) => folder,
+        }
+    }
+
+    /// The folder of what outlives the process.
+    pub fn lasting(&self) -> Option<&Path> {
+        match self {
+            Self::Folder(folder) => Some(folder),
+            Self::Temporary(_) => None,
+        }
+    }
+}
