@@ -24,7 +24,7 @@ impl Config {
     pub fn from_env(aws: &SdkConfig) -> Result<Self, ConfigError> {
         Ok(Self {
             oidc: OidcConfig::from_env(|| optional("OIDC_SECRET").map(|it| ClientSecret::kept(aws, it)))?,
-            sign_up: SignUp::parse(&optional("SIGN_UP_ALLOWED").unwrap_or_default()),
+            sign_up: optional("SIGN_UP_ALLOWED").map_or(SignUp::Everyone, |it| SignUp::listed(&it)),
         })
     }
 }

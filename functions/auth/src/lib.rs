@@ -26,10 +26,13 @@ pub mod oidc;
 mod request;
 mod show_user;
 mod sign_in;
+mod sign_in_link;
 mod sign_up;
 mod start_page;
 #[cfg(test)]
 mod testing;
+
+use std::sync::Arc;
 
 use api::Api;
 use axum::Router;
@@ -38,6 +41,7 @@ use axum::routing::{get, post};
 
 pub use client_documents::ClientDocuments;
 pub use oidc::{ClientSecret, Oidc, OidcConfig};
+pub use sign_in_link::{LinkError, SignInLink, SignInLinks};
 pub use sign_up::SignUp;
 
 /// What the handlers need, the same for every request.
@@ -45,12 +49,20 @@ pub use sign_up::SignUp;
 pub struct App {
     /// Store, clock, ids, limits.
     pub api: Api,
-    /// The issuer at which people sign in.
-    pub oidc: Oidc,
+    pub method: SignInMethod,
     /// What programs say of themselves.
     pub clients: ClientDocuments,
     /// Who may become a user.
     pub sign_up: SignUp,
+}
+
+/// How users sign in.
+#[derive(Clone, Debug)]
+pub enum SignInMethod {
+    /// At an `OpenID` Connect issuer.
+    Oidc(Oidc),
+    /// With links that work once.
+    Links(Arc<dyn SignInLinks>),
 }
 
 impl FromRef<App> for Api {
@@ -67,8 +79,9 @@ pub fn router(app: App) -> Router {
         .route("/api/v1/openapi.json", get(docs::openapi))
         .route("/", get(start_page::start_page))
         .route("/docs", get(docs::docs))
-        .route("/sign-in", get(sign_in::sign_in))
+        .route("/sign-in", get(sign_in::sign_in).post(sign_in_link::send))
         .route("/sign-in/callback", get(sign_in::callback))
+        .route("/sign-in/link", get(sign_in_link::show).post(sign_in_link::redeem))
         .route("/sign-out", post(sign_in::sign_out))
         .route("/device", get(approve_device::show_device).post(approve_device::enter_code))
         .route("/oauth/authorize", get(authorize::show_authorization).post(authorize::decide))

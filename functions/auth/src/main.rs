@@ -2,7 +2,7 @@
 
 use api::Api;
 use auth::config::Config;
-use auth::{App, ClientDocuments, Oidc, router};
+use auth::{App, ClientDocuments, Oidc, SignInMethod, router};
 use egress::AddressPolicy;
 use storage::Table;
 
@@ -14,9 +14,9 @@ async fn main() -> Result<(), lambda_http::Error> {
     let aws = cloud::aws::config()?;
     let config = Config::from_env(&aws)?;
     let api = Api::from_env(&aws)?;
-    let oidc = Oidc::new(config.oidc, &api.origin);
+    let method = SignInMethod::Oidc(Oidc::new(config.oidc, &api.origin));
     let clients = ClientDocuments::new(AddressPolicy::PublicOnly);
-    let app = App { api: api.clone(), oidc, clients, sign_up: config.sign_up };
+    let app = App { api: api.clone(), method, clients, sign_up: config.sign_up };
     cloud::aws::warm_up(api.store.warm_up(Table::Grants)).await;
 
     lambda_http::run(api::lambda::with_client_ip(api::finish(router(app), api))).await

@@ -17,8 +17,8 @@ use serde::Deserialize;
 use storage::{CreateUserOutcome, Identity, WriteRetries};
 use subtle::ConstantTimeEq;
 
-use crate::App;
 use crate::oidc::{Attempt, IssuerUser, OidcError};
+use crate::{App, Oidc, SignInMethod, sign_in_link};
 
 /// The cookie with the secret of an attempt and the page to go to afterwards.
 const COOKIE_NAME: &str = "__Host-sign-in";
@@ -36,9 +36,13 @@ pub(crate) struct SignInQuery {
 }
 
 pub(crate) async fn sign_in(State(app): State<App>, PageQuery(query): PageQuery<SignInQuery>) -> PageResult<Response> {
+    let oidc = match &app.method {
+        SignInMethod::Oidc(oidc) => oidc,
+        SignInMethod::Links(links) => return sign_in_link::entry_page(&**links, local_path(&query.next)),
+    };
     let attempt = Attempt::new();
     let mut url =
-        app.oidc.authorization_url(&attempt, app.api.clock.now()).await.map_err(|error| failed_page(&error, "/"))?;
+        oidc.authorization_url(&attempt, app.api.clock.now()).await.map_err(|error| failed_page(&error, "/"))?;
     if query.anew {
         // OpenID Connect Core 1.0, section 3.1.2.1.
         url.query_pairs_mut().append_pair("prompt", "login");
@@ -63,32 +67,42 @@ pub(crate) async fn callback(
     PageQuery(query): PageQuery<CallbackQuery>,
     headers: HeaderMap,
 ) -> PageResult<Response> {
-    let signed_in = complete_sign_in(&app, address, query, &headers).await;
-    let entry = match &signed_in {
-        Ok((user, ..)) => audit::Entry::new(Event::SignedIn).user(user.user_id),
-        Err(error) => audit::Entry::new(Event::SignInFailed).why(error.title()),
-    };
-    entry.address(address.0).write();
+    let SignInMethod::Oidc(oidc) = &app.method else { return Err(PageError::not_found()) };
+    let signed_in = complete_sign_in(&app, oidc, address, query, &headers).await;
+    audit_sign_in(&signed_in, address);
     let (_, session, next) = signed_in?;
     let cookies = AppendHeaders([(SET_COOKIE, session), (SET_COOKIE, cleared_cookie(COOKIE_NAME))]);
     Ok((cookies, Redirect::to(&next)).into_response())
 }
 
 /// The user, the cookie of the new session, and the page to redirect to.
+pub(crate) type NewSession = (User, HeaderValue, String);
+
+pub(crate) fn audit_sign_in(signed_in: &PageResult<NewSession>, address: ClientIp) {
+    let entry = match signed_in {
+        Ok((user, ..)) => audit::Entry::new(Event::SignedIn).user(user.user_id),
+        Err(error) => audit::Entry::new(Event::SignInFailed).why(error.title()),
+    };
+    entry.address(address.0).write();
+}
+
 async fn complete_sign_in(
     app: &App,
+    oidc: &Oidc,
     address: ClientIp,
     query: CallbackQuery,
     headers: &HeaderMap,
-) -> PageResult<(User, HeaderValue, String)> {
+) -> PageResult<NewSession> {
     let (attempt, next) = restore_attempt(headers, query.state.as_deref())?;
     let code = match (query.code, query.error) {
         (Some(code), None) => code,
         (_, error) => return Err(refused(error.as_deref(), &next)),
     };
     let now = app.api.clock.now();
-    let oidc_user = app.oidc.person(&code, &attempt, now).await.map_err(|error| failed_page(&error, &next))?;
-    let user = find_or_create_user(app, &oidc_user).await?;
+    let oidc_user = oidc.person(&code, &attempt, now).await.map_err(|error| failed_page(&error, &next))?;
+    check_sign_up(app, &oidc_user)?;
+    let identity = Identity { issuer: oidc.issuer().to_owned(), subject: oidc_user.subject.clone() };
+    let user = find_or_create_user(&app.api, &identity, &oidc_user.name, &oidc_user.email).await?;
     let session = SignedIn::start(&app.api, user.user_id, address).await?;
     Ok((user, session, next))
 }
@@ -124,10 +138,13 @@ pub(crate) async fn sign_out(
 /// The page redirects by itself, because a redirect response would follow a form, and the policy of
 /// our pages lets no form lead to another site.
 pub(crate) async fn signed_out(app: &App, cookie: HeaderValue) -> PageResult<Response> {
-    let issuer = app.oidc.sign_out_url(app.api.clock.now()).await.unwrap_or_else(|error| {
-        tracing::warn!(%error, "the issuer could not be asked to sign a browser out");
-        None
-    });
+    let issuer = match &app.method {
+        SignInMethod::Oidc(oidc) => oidc.sign_out_url(app.api.clock.now()).await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "the issuer could not be asked to sign a browser out");
+            None
+        }),
+        SignInMethod::Links(_) => None,
+    };
     let page = Page::render("You are signed out", &SignedOutPage { issuer: issuer.as_ref().map(Url::as_str) })?;
     let mut response = ([(SET_COOKIE, cookie)], page).into_response();
     let refresh = issuer.and_then(|it| HeaderValue::try_from(format!("0; url={it}")).ok());
@@ -166,31 +183,33 @@ fn restore_attempt(headers: &HeaderMap, state: Option<&str>) -> PageResult<(Atte
     Ok((attempt, next))
 }
 
-/// Finds the user, or creates one at the first sign-in.
-async fn find_or_create_user(app: &App, oidc_user: &IssuerUser) -> PageResult<User> {
-    if !app.sign_up.admits(oidc_user) {
-        return Err(PageError::new(
-            StatusCode::FORBIDDEN,
-            "You cannot sign up here",
-            format!(
-                "This service is open to listed e-mail addresses only, and {} is not listed, or is not verified. \
-                 Sign in with another account, or ask the operator of this service to add your address.",
-                oidc_user.email
-            ),
-        )
-        .with_link(sign_in_again_path("/account"), "Sign in with another account"));
+fn check_sign_up(app: &App, oidc_user: &IssuerUser) -> PageResult<()> {
+    if app.sign_up.admits(&oidc_user.email, oidc_user.email_verified) {
+        return Ok(());
     }
-    let api = &app.api;
-    let identity = Identity { issuer: app.oidc.issuer().to_owned(), subject: oidc_user.subject.clone() };
+    let error = PageError::new(
+        StatusCode::FORBIDDEN,
+        "You cannot sign up here",
+        format!(
+            "This service is open to listed e-mail addresses only, and {} is not listed, or is not verified. \
+             Sign in with another account, or ask the operator of this service to add your address.",
+            oidc_user.email
+        ),
+    );
+    Err(error.with_link(sign_in_again_path("/account"), "Sign in with another account"))
+}
+
+/// Finds the user, or creates one at the first sign-in.
+pub(crate) async fn find_or_create_user(api: &Api, identity: &Identity, name: &str, email: &str) -> PageResult<User> {
     // If a new user signs in twice at once, one of the conditional writes fails, and the next attempt
     // finds the user that the other one created.
     let mut retries = WriteRetries::without_waits(3);
     loop {
-        if let Some(user) = find_user(api, &identity, oidc_user).await? {
+        if let Some(user) = find_user(api, identity, name, email).await? {
             return Ok(user);
         }
-        let user = User::new(api.ids.fresh(), &oidc_user.name, &oidc_user.email, api.clock.now());
-        if api.store.join(&identity, &user).await? == CreateUserOutcome::Ours {
+        let user = User::new(api.ids.fresh(), name, email, api.clock.now());
+        if api.store.join(identity, &user).await? == CreateUserOutcome::Ours {
             tracing::info!(user_id = user.user_id.get(), "a user signed in for the first time");
             return Ok(user);
         }
@@ -199,7 +218,7 @@ async fn find_or_create_user(app: &App, oidc_user: &IssuerUser) -> PageResult<Us
 }
 
 /// Finds the user and updates the name and the e-mail address.
-async fn find_user(api: &Api, identity: &Identity, oidc_user: &IssuerUser) -> PageResult<Option<User>> {
+async fn find_user(api: &Api, identity: &Identity, name: &str, email: &str) -> PageResult<Option<User>> {
     let Some(id) = api.store.user_of(identity).await? else {
         return Ok(None);
     };
@@ -213,9 +232,9 @@ async fn find_user(api: &Api, identity: &Identity, oidc_user: &IssuerUser) -> Pa
             "The operator of this service revoked your access. If you think this is a mistake, contact the operator.",
         ));
     }
-    if user.name != oidc_user.name || user.email != oidc_user.email {
-        api.store.rename(id, &oidc_user.name, &oidc_user.email).await?;
-        (user.name, user.email) = (oidc_user.name.clone(), oidc_user.email.clone());
+    if user.name != name || user.email != email {
+        api.store.rename(id, name, email).await?;
+        (user.name, user.email) = (name.to_owned(), email.to_owned());
     }
     Ok(Some(user))
 }
@@ -288,7 +307,7 @@ mod tests {
 
     #[tokio::test]
     async fn unlisted_email_gets_403_and_no_user() {
-        let service = harness_with_sign_up(SignUp::parse("example.com")).await;
+        let service = harness_with_sign_up(SignUp::listed("example.com")).await;
 
         let refused = service.sign_in("one@other.example", "/account").await;
         let admitted = service.sign_in("one@example.com", "/account").await;

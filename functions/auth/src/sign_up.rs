@@ -1,34 +1,30 @@
 //! The list of e-mail addresses and domains that may sign up.
 
-use crate::oidc::IssuerUser;
-
-/// Who may sign up: everyone, or those with a listed e-mail address or
-/// an address of a listed domain.
+/// Who may become a user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SignUp {
-    listed: Vec<String>,
+pub enum SignUp {
+    #[default]
+    Everyone,
+    /// Those with a listed e-mail address, or an address of a listed domain.
+    Listed(Vec<String>),
 }
 
 impl SignUp {
-    /// Reads a list like `one@example.com, example.org`. With an empty list,
-    /// everyone may sign up.
-    pub fn parse(list: &str) -> Self {
+    /// Reads a list like `one@example.com, example.org`.
+    pub fn listed(list: &str) -> Self {
         let listed = list.split(',').map(|it| it.trim().trim_start_matches('@').to_lowercase());
-        Self { listed: listed.filter(|it| !it.is_empty()).collect() }
+        Self::Listed(listed.filter(|it| !it.is_empty()).collect())
     }
 
-    /// Whether this person may become a user. Where a list decides, the issuer
-    /// has to have verified the address: otherwise anybody could claim a listed
-    /// one.
-    pub(crate) fn admits(&self, oidc_user: &IssuerUser) -> bool {
-        if self.listed.is_empty() {
-            return true;
-        }
-        let email = oidc_user.email.to_lowercase();
+    /// Whether the owner of this address may become a user. Where a list decides, the address has to be
+    /// verified: otherwise anybody could claim a listed one.
+    pub(crate) fn admits(&self, email: &str, is_verified: bool) -> bool {
+        let Self::Listed(listed) = self else { return true };
+        let email = email.to_lowercase();
         let Some((_, domain)) = email.rsplit_once('@') else {
             return false;
         };
-        oidc_user.email_verified && self.listed.iter().any(|it| *it == email || it == domain)
+        is_verified && listed.iter().any(|it| *it == email || it == domain)
     }
 }
 
@@ -36,30 +32,26 @@ impl SignUp {
 mod tests {
     use super::*;
 
-    fn person(email: &str, email_verified: bool) -> IssuerUser {
-        IssuerUser { subject: "1".to_owned(), name: "Test User".to_owned(), email: email.to_owned(), email_verified }
-    }
-
     #[test]
-    fn empty_list_allows_everyone() {
-        assert!(SignUp::parse("").admits(&person("one@example.com", false)));
-        assert!(SignUp::parse(" , ").admits(&person("one@example.com", false)));
+    fn empty_list_allows_nobody() {
+        assert!(SignUp::default().admits("one@example.com", false));
+        assert!(!SignUp::listed(" , ").admits("one@example.com", true));
     }
 
     #[test]
     fn list_allows_its_addresses_and_domains() {
-        let sign_up = SignUp::parse("one@example.com, @Example.org");
-        assert!(sign_up.admits(&person("One@Example.com", true)));
-        assert!(sign_up.admits(&person("anyone@example.org", true)));
+        let sign_up = SignUp::listed("one@example.com, @Example.org");
+        assert!(sign_up.admits("One@Example.com", true));
+        assert!(sign_up.admits("anyone@example.org", true));
         for email in
             ["two@example.com", "x@sub.example.org", "x@notexample.org", "example.org", "one@example.com@evil.net"]
         {
-            assert!(!sign_up.admits(&person(email, true)), "{email}");
+            assert!(!sign_up.admits(email, true), "{email}");
         }
     }
 
     #[test]
     fn unverified_address_cannot_sign_up() {
-        assert!(!SignUp::parse("example.org").admits(&person("one@example.org", false)));
+        assert!(!SignUp::listed("example.org").admits("one@example.org", false));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
 
 use api::{Api, ClientIp, RateLimits, SignedIn, TrustedProxy};
 use axum::body::Body;
@@ -27,7 +28,9 @@ use serde_json::{Value, json};
 use storage::{Identity, Store};
 use tower::ServiceExt;
 
-use crate::{App, ClientDocuments, ClientSecret, Oidc, OidcConfig, SignUp};
+use crate::{
+    App, ClientDocuments, ClientSecret, LinkError, Oidc, OidcConfig, SignInLink, SignInLinks, SignInMethod, SignUp,
+};
 
 pub(crate) struct Service {
     pub(crate) api: Api,
@@ -73,29 +76,36 @@ pub(crate) async fn service() -> Service {
 }
 
 pub(crate) async fn harness_with_sign_up(sign_up: SignUp) -> Service {
-    let _ = rustls::crypto::ring::default_provider().install_default();
     let clock = Clock::manual(noon());
-    let api = Api {
-        store: storage::testing::store().await,
-        ids: Ids::new(clock.clone(), Random::Os),
-        clock: clock.clone(),
-        random: Random::Os,
-        limits: RateLimits { requests_per_minute: 1000, ..RateLimits::default() },
-        origin: "https://social.example".to_owned(),
-        token_lifetime: TokenLifetime::default(),
-        allowed_origins: Vec::new(),
-        proxies: vec![TrustedProxy::mcp("secret of mcp".into())],
-    };
     let config = OidcConfig {
         issuer: ISSUER.to_owned(),
         discovery: Some(issuer(clock.clone()).await),
         client_id: "client".to_owned(),
         client_secret: Some(ClientSecret::Given("secret".into())),
     };
-    let oidc = Oidc::new(config, &api.origin);
+    service_with(clock, sign_up, SignInMethod::Oidc(Oidc::new(config, ORIGIN))).await
+}
+
+pub(crate) async fn service_with_links(links: &MemoryLinks, sign_up: SignUp) -> Service {
+    service_with(Clock::manual(noon()), sign_up, SignInMethod::Links(Arc::new(links.clone()))).await
+}
+
+async fn service_with(clock: Clock, sign_up: SignUp, method: SignInMethod) -> Service {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let api = Api {
+        store: storage::testing::store().await,
+        ids: Ids::new(clock.clone(), Random::Os),
+        clock: clock.clone(),
+        random: Random::Os,
+        limits: RateLimits { requests_per_minute: 1000, ..RateLimits::default() },
+        origin: ORIGIN.to_owned(),
+        token_lifetime: TokenLifetime::default(),
+        allowed_origins: Vec::new(),
+        proxies: vec![TrustedProxy::mcp("secret of mcp".into())],
+    };
     let client_address = program().await;
     let clients = ClientDocuments::new(AddressPolicy::Also(vec![client_address]));
-    let router = api::finish(crate::router(App { api: api.clone(), oidc, clients, sign_up }), api.clone());
+    let router = api::finish(crate::router(App { api: api.clone(), method, clients, sign_up }), api.clone());
     let client_id = format!("http://{client_address}/client.json");
     Service { store: api.store.clone(), origin: api.origin.clone(), program: client_id, api, clock, router }
 }
@@ -187,6 +197,47 @@ impl Service {
     }
 }
 
+/// Sign-in links in memory.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MemoryLinks {
+    links: Arc<Mutex<HashMap<String, SignInLink>>>,
+    sent: Arc<Mutex<Vec<String>>>,
+}
+
+impl MemoryLinks {
+    /// A new link; returns its token.
+    pub(crate) fn add(&self, email: Option<&str>) -> String {
+        let token = token::random_hex();
+        self.links.lock().unwrap().insert(token.clone(), SignInLink { email: email.map(str::to_owned) });
+        token
+    }
+
+    /// The mails, as address and page.
+    pub(crate) fn sent(&self) -> Vec<String> {
+        self.sent.lock().unwrap().clone()
+    }
+}
+
+#[async_trait::async_trait]
+impl SignInLinks for MemoryLinks {
+    fn sends_mail(&self) -> bool {
+        true
+    }
+
+    async fn send(&self, email: &str, next: &str) -> Result<(), LinkError> {
+        self.sent.lock().unwrap().push(format!("{email} {next}"));
+        Ok(())
+    }
+
+    async fn find(&self, token: &str) -> Result<Option<SignInLink>, LinkError> {
+        Ok(self.links.lock().unwrap().get(token).cloned())
+    }
+
+    async fn redeem(&self, token: &str) -> Result<Option<SignInLink>, LinkError> {
+        Ok(self.links.lock().unwrap().remove(token))
+    }
+}
+
 /// Starts a server that describes a program, answered at `http://127.0.0.1/back`
 /// with any port and at `https://app.example/back`.
 async fn program() -> SocketAddr {
@@ -201,6 +252,8 @@ async fn program() -> SocketAddr {
     tokio::spawn(async move { axum::serve(listener, router).await });
     address
 }
+
+const ORIGIN: &str = "https://social.example";
 
 /// The issuer's own URL.
 const ISSUER: &str = "https://issuer.example";

@@ -1,8 +1,19 @@
 //! Reads environment variables, for the `config.rs` of functions and libraries. Errors name the variable, so that an operator
 //! knows what to change.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::OnceLock;
+
+/// Variables that take the place of the environment.
+static VARIABLES: OnceLock<BTreeMap<String, String>> = OnceLock::new();
+
+/// From now on, variables are read from this map and not from the environment: for a program with a
+/// configuration file. Only the first call has an effect.
+pub fn use_variables(variables: BTreeMap<String, String>) {
+    let _ = VARIABLES.set(variables);
+}
 
 #[derive(thiserror::Error)]
 pub enum ConfigError {
@@ -25,7 +36,11 @@ pub fn required(name: &'static str) -> Result<String, ConfigError> {
 
 /// `None` if the variable is missing or empty.
 pub fn optional(name: &'static str) -> Option<String> {
-    std::env::var(name).ok().filter(|it| !it.is_empty())
+    let value = match VARIABLES.get() {
+        Some(variables) => variables.get(name).cloned(),
+        None => std::env::var(name).ok(),
+    };
+    value.filter(|it| !it.is_empty())
 }
 
 pub fn parsed<T>(name: &'static str, default: T) -> Result<T, ConfigError>

@@ -1,0 +1,270 @@
+//! Sign-in without an issuer: with a link that works once, from an e-mail or from the operator.
+//!
+//! Opening the link shows a form and changes nothing, because mail programs open links in advance.
+
+use std::fmt;
+
+use api::page::{Page, PageError, PageForm, PageQuery, PageResult};
+use api::session::local_path;
+use api::{ClientIp, SignedIn};
+use askama::Template;
+use async_trait::async_trait;
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use http::StatusCode;
+use http::header::SET_COOKIE;
+use serde::Deserialize;
+use storage::Identity;
+
+use crate::sign_in::{NewSession, audit_sign_in, find_or_create_user};
+use crate::{App, SignInMethod};
+
+/// The issuer of users who sign in with links; the subject is their e-mail address in lower case.
+const ISSUER: &str = "e-mail";
+
+/// The longest e-mail address in bytes (RFC 5321, section 4.5.3.1.3, without the brackets).
+const MAX_EMAIL_BYTES: usize = 254;
+
+/// Creates links and knows which are still valid.
+#[async_trait]
+pub trait SignInLinks: fmt::Debug + Send + Sync {
+    /// Whether users can request links by e-mail.
+    fn sends_mail(&self) -> bool;
+
+    /// Sends a link to this address. After the sign-in it leads to the page `next`.
+    async fn send(&self, email: &str, next: &str) -> Result<(), LinkError>;
+
+    /// A link that is valid and unused.
+    async fn find(&self, token: &str) -> Result<Option<SignInLink>, LinkError>;
+
+    /// The same, and the link is used from now on. Of concurrent calls, one gets it.
+    async fn redeem(&self, token: &str) -> Result<Option<SignInLink>, LinkError>;
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignInLink {
+    /// `None` in the first link of a deployment: its user enters an address.
+    pub email: Option<String>,
+}
+
+/// The link could not be created, sent or read.
+#[derive(Debug, thiserror::Error)]
+#[error("sign-in links: {0}")]
+pub struct LinkError(pub String);
+
+#[derive(Template)]
+#[template(path = "sign_in.html")]
+struct EntryPage<'a> {
+    sends_mail: bool,
+    next: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "sign_in_sent.html")]
+struct SentPage<'a> {
+    email: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "sign_in_link.html")]
+struct LinkPage<'a> {
+    email: Option<&'a str>,
+    token: &'a str,
+    next: &'a str,
+}
+
+/// The page on which a user requests a link.
+pub(crate) fn entry_page(links: &dyn SignInLinks, next: &str) -> PageResult<Response> {
+    Ok(Page::render("Sign in", &EntryPage { sends_mail: links.sends_mail(), next })?.into_response())
+}
+
+#[derive(Deserialize)]
+pub(crate) struct RequestForm {
+    email: String,
+    #[serde(default)]
+    next: String,
+}
+
+/// Sends a link to an address that may sign in. The page is the same for all addresses, so that nobody
+/// learns who is a user.
+pub(crate) async fn send(State(app): State<App>, PageForm(form): PageForm<RequestForm>) -> PageResult<Page> {
+    let links = links(&app)?;
+    if !links.sends_mail() {
+        return Err(PageError::not_found());
+    }
+    let email = parse_email(&form.email)?;
+    let is_user = app.api.store.user_of(&identity(&email)).await?.is_some();
+    if is_user || app.sign_up.admits(&email, true) {
+        let (links, email, next) = (links.clone(), email.clone(), local_path(&form.next).to_owned());
+        tokio::spawn(async move {
+            if let Err(error) = links.send(&email, &next).await {
+                tracing::error!(%error, "a sign-in link was not sent");
+            }
+        });
+    }
+    Page::render("Check your e-mail", &SentPage { email: &email })
+}
+
+#[derive(Deserialize)]
+pub(crate) struct LinkQuery {
+    #[serde(default)]
+    token: String,
+    #[serde(default)]
+    next: String,
+}
+
+/// The page behind a link.
+pub(crate) async fn show(State(app): State<App>, PageQuery(query): PageQuery<LinkQuery>) -> PageResult<Page> {
+    let link = links(&app)?.find(&query.token).await.map_err(failed)?.ok_or_else(expired)?;
+    let page = LinkPage { email: link.email.as_deref(), token: &query.token, next: local_path(&query.next) };
+    Page::render("Sign in", &page)
+}
+
+#[derive(Deserialize)]
+pub(crate) struct RedeemForm {
+    token: String,
+    /// Only for a link without an address.
+    email: Option<String>,
+    #[serde(default)]
+    next: String,
+}
+
+pub(crate) async fn redeem(
+    State(app): State<App>,
+    address: ClientIp,
+    PageForm(form): PageForm<RedeemForm>,
+) -> PageResult<Response> {
+    let signed_in = start_session(&app, address, form).await;
+    audit_sign_in(&signed_in, address);
+    let (_, session, next) = signed_in?;
+    Ok(([(SET_COOKIE, session)], Redirect::to(&next)).into_response())
+}
+
+async fn start_session(app: &App, address: ClientIp, form: RedeemForm) -> PageResult<NewSession> {
+    // Before the link is used, so that a mistyped address can be corrected.
+    let entered = form.email.as_deref().map(parse_email).transpose()?;
+    let link = links(app)?.redeem(&form.token).await.map_err(failed)?.ok_or_else(expired)?;
+    let email = link.email.or(entered).ok_or_else(|| invalid_email(""))?;
+    let name = email.split('@').next().unwrap_or_default();
+    let user = find_or_create_user(&app.api, &identity(&email), name, &email).await?;
+    let session = SignedIn::start(&app.api, user.user_id, address).await?;
+    Ok((user, session, local_path(&form.next).to_owned()))
+}
+
+fn links(app: &App) -> PageResult<&std::sync::Arc<dyn SignInLinks>> {
+    match &app.method {
+        SignInMethod::Links(links) => Ok(links),
+        SignInMethod::Oidc(_) => Err(PageError::not_found()),
+    }
+}
+
+fn identity(email: &str) -> Identity {
+    Identity { issuer: ISSUER.to_owned(), subject: email.to_owned() }
+}
+
+fn parse_email(typed: &str) -> PageResult<String> {
+    let email = typed.trim().to_lowercase();
+    let has_both_parts = email.split_once('@').is_some_and(|(user, host)| !user.is_empty() && host.contains('.'));
+    let is_plain = email.len() <= MAX_EMAIL_BYTES && !email.chars().any(|it| it.is_control() || it.is_whitespace());
+    if has_both_parts && is_plain { Ok(email) } else { Err(invalid_email(typed)) }
+}
+
+fn invalid_email(typed: &str) -> PageError {
+    let typed: String = typed.chars().take(100).collect();
+    let text = format!("“{typed}” is not an e-mail address. Go back and correct it.");
+    PageError::new(StatusCode::BAD_REQUEST, "Enter an e-mail address", text)
+}
+
+fn expired() -> PageError {
+    let text =
+        "A sign-in link works once and for a limited time. Request a new one, or ask the operator of this service.";
+    PageError::new(StatusCode::BAD_REQUEST, "This link is not valid any more", text).with_link("/sign-in", "Sign in")
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+fn failed(error: LinkError) -> PageError {
+    tracing::error!(%error, "a sign-in failed");
+    PageError::new(StatusCode::INTERNAL_SERVER_ERROR, "Sign-in failed", "The link could not be read. Try again.")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::SignUp;
+    use crate::testing::{MemoryLinks, service_with_links};
+
+    #[tokio::test]
+    async fn link_signs_in_once() {
+        let links = MemoryLinks::default();
+        let service = service_with_links(&links, SignUp::listed("")).await;
+        let token = links.add(Some("one@example.com"));
+
+        let page = service.page(&format!("/sign-in/link?token={token}&next=/posts"), "").await;
+        assert_eq!(page.status, 200);
+        assert!(page.text.contains("one@example.com"), "{}", page.text);
+        let form = [("token", token.as_str()), ("next", "/posts")];
+        let first = service.submit("/sign-in/link", "", &form).await;
+        let second = service.submit("/sign-in/link", "", &form).await;
+
+        assert_eq!((first.status, first.header("location")), (303, "/posts"));
+        assert_eq!((second.status, second.session()), (400, String::new()));
+        assert!(service.page("/account", &first.session()).await.text.contains("one@example.com"));
+    }
+
+    #[tokio::test]
+    async fn first_user_enters_an_address() {
+        let links = MemoryLinks::default();
+        let service = service_with_links(&links, SignUp::listed("")).await;
+        let token = links.add(None);
+
+        let mistyped = service.submit("/sign-in/link", "", &[("token", &token), ("email", "owner")]).await;
+        let corrected = service.submit("/sign-in/link", "", &[("token", &token), ("email", "Owner@Example.com")]).await;
+
+        assert_eq!(mistyped.status, 400);
+        assert!(service.page("/account", &corrected.session()).await.text.contains("owner@example.com"));
+    }
+
+    #[tokio::test]
+    async fn address_of_a_link_cannot_be_replaced() {
+        let links = MemoryLinks::default();
+        let service = service_with_links(&links, SignUp::listed("")).await;
+        let token = links.add(Some("one@example.com"));
+
+        let form = [("token", token.as_str()), ("email", "other@example.com")];
+        let session = service.submit("/sign-in/link", "", &form).await.session();
+
+        assert!(service.page("/account", &session).await.text.contains("one@example.com"));
+    }
+
+    #[tokio::test]
+    async fn only_users_and_listed_addresses_get_a_mail() {
+        let links = MemoryLinks::default();
+        let service = service_with_links(&links, SignUp::listed("example.org")).await;
+        let token = links.add(Some("user@example.com"));
+        service.submit("/sign-in/link", "", &[("token", &token)]).await;
+
+        let mut pages = Vec::new();
+        for email in ["user@example.com", "anyone@example.org", "stranger@example.com"] {
+            let sent = service.submit("/sign-in", "", &[("email", email), ("next", "//evil.example")]).await;
+            pages.push((sent.status, sent.text.replace(email, "")));
+        }
+        tokio::task::yield_now().await;
+
+        assert_eq!(pages[0], pages[2], "the page does not tell who is a user");
+        assert_eq!(links.sent(), ["user@example.com /account", "anyone@example.org /account"]);
+    }
+
+    #[tokio::test]
+    async fn sign_out_ends_on_our_page() {
+        let links = MemoryLinks::default();
+        let service = service_with_links(&links, SignUp::listed("")).await;
+        let token = links.add(Some("one@example.com"));
+        let session = service.submit("/sign-in/link", "", &[("token", &token)]).await.session();
+        let csrf = service.csrf(&session).await;
+
+        let out = service.submit("/sign-out", &session, &[("csrf", &csrf)]).await;
+
+        assert_eq!((out.status, out.header("refresh")), (200, ""));
+        let sign_in = service.page("/sign-in", "").await;
+        assert!(sign_in.text.contains("name=\"email\""), "{}", sign_in.text);
+    }
+}
