@@ -17,6 +17,7 @@
 mod follow_up;
 mod outcome;
 mod preparation;
+mod restored;
 mod transitions;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -129,6 +130,10 @@ pub struct Delivery {
     /// [`FailureClass::MayBePublic`].
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub unknown_since: Option<DateTime<Utc>>,
+    /// The time of the backup from which this delivery was restored: every segment may have been published
+    /// since. `None` once a segment was published after the restore.
+    #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
+    pub lost_since: Option<DateTime<Utc>>,
     /// Of the segments that are not public, the current one first. A segment without an entry has
     /// nothing to prepare.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -297,6 +302,7 @@ impl Delivery {
             attempts: 0,
             has_begun: false,
             unknown_since: None,
+            lost_since: None,
             preparations,
             restarts: 0,
             intent: None,

@@ -1,5 +1,7 @@
 //! Deliveries, and the `due` index of those whose next step a worker must take.
 
+mod restored;
+
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;

@@ -60,7 +60,10 @@ impl Delivery {
     pub fn record_publish(mut self, outcome: Result<Published, AttemptError>, now: DateTime<Utc>, jitter: u32) -> Self {
         let wait = self.back_off(jitter);
         match outcome {
-            Ok(published) => self.published(published, now),
+            Ok(published) => {
+                self.lost_since = None;
+                self.published(published, now)
+            }
             Err(AttemptError::Refused { reason }) => self.failed(reason, FailureClass::Refused),
             Err(AttemptError::RetryLater { retry_at, reason }) => {
                 self.intent = None;
@@ -269,6 +272,7 @@ impl Delivery {
         self.intent = None;
         self.opens_at = None;
         self.note = None;
+        self.assume_lost_call();
         self.wait_until(now, None)
     }
 

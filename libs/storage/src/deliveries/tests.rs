@@ -248,3 +248,24 @@ async fn ended_delivery_does_not_return_to_the_index() {
 
     assert_eq!(due(&store, later(60)).await, []);
 }
+
+#[tokio::test]
+async fn unfinished_deliveries_of_a_backup_are_looked_up() {
+    let store = store().await;
+    let waiting = a_delivery();
+    let target = |id| domain::id::TargetId::new(id).unwrap();
+    let ended = Delivery { target_id: target(77), ..waiting.clone() }.open_intent(noon());
+    let ended = ended.record_publish(Ok(published()), later(1), 0).finish_roll_up();
+    put(&store, &waiting).await;
+    put(&store, &ended).await;
+    store.set_planned_until(later(60)).await.unwrap();
+
+    let marked = store.mark_restored(noon(), later(3_600)).await.unwrap();
+    let again = store.mark_restored(noon(), later(3_700)).await.unwrap();
+
+    assert_eq!((marked, again), (1, 0));
+    let marked = read(&store, &waiting).await.unwrap();
+    assert_eq!(marked.lost_since, Some(noon()));
+    assert_eq!(due(&store, later(3_600)).await.len(), 1);
+    assert_eq!(read(&store, &ended).await, Some(ended));
+}

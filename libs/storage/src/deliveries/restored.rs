@@ -1,0 +1,40 @@
+//! The deliveries of a restored backup.
+
+use chrono::{DateTime, Utc};
+use domain::delivery::{Delivery, State};
+
+use super::number;
+use crate::Store;
+use crate::error::StorageError;
+use crate::item::from_item;
+use crate::schema::Table;
+use crate::write_outcome::WriteOutcome;
+
+impl Store {
+    /// Marks every unfinished delivery of a backup that was complete at `backup_at`: what it published
+    /// since is looked up first. Returns how many were marked.
+    ///
+    /// For tables that no process uses yet. A repetition after an error marks the others.
+    pub async fn mark_restored(&self, backup_at: DateTime<Utc>, now: DateTime<Utc>) -> Result<usize, StorageError> {
+        let (mut marked, mut start) = (0, None);
+        loop {
+            let page = self.client.scan().table_name(self.table(Table::Deliveries)).consistent_read(true);
+            let page = page.set_exclusive_start_key(start).send().await?;
+            // The planner's checkpoint has no post.
+            for item in page.items.unwrap_or_default().into_iter().filter(|it| number(it, "post_id").is_some()) {
+                let before: Delivery = from_item(item)?;
+                if before.has_ended() || before.lost_since == Some(backup_at) && before.state == State::Waiting {
+                    continue;
+                }
+                let after = before.clone().restored(backup_at, now).with_write_id(self.random.u64());
+                if self.replace_delivery(&before, &after).await? == WriteOutcome::Applied {
+                    marked += 1;
+                }
+            }
+            start = page.last_evaluated_key;
+            if start.is_none() {
+                return Ok(marked);
+            }
+        }
+    }
+}
