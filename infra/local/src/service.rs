@@ -6,7 +6,7 @@ use axum::Router;
 use domain::clock::Clock;
 use domain::user::User;
 use secrecy::SecretString;
-use server::{ACCESS_KEYS, Data, Secret, Stores};
+use server::{ACCESS_KEYS, Data, DataFolder, Secret, Stores};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 
@@ -59,7 +59,7 @@ pub async fn start(options: &Options) -> Result<Running, LocalError> {
     let data = (!options.has_no_data_folder()).then_some(options.data.as_path());
     let data_source = match &ephemeral {
         Some(folder) => Data::Temporary(folder.path().to_owned()),
-        None => Data::Folder(options.data.clone()),
+        None => Data::Folder(DataFolder::open(&options.data, None)?),
     };
 
     let secret = Secret::random();

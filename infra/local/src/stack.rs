@@ -16,7 +16,7 @@ use domain::media::MediaLimits;
 use domain::plan::Plans;
 use egress::AddressPolicy;
 use platforms::{AppCredentials, AppSource, AppUnavailable};
-use server::{AppSources, Data, Secret, Server, Settings, with_addresses};
+use server::{AppSources, Data, Metrics, Secret, Server, Settings, SignIn, with_addresses};
 
 use crate::call_log::CallLog;
 use crate::deliveries::{self, Deliveries, History};
@@ -56,7 +56,7 @@ impl Stack {
     ) -> Result<Self, LocalError> {
         let Addresses { origin, outside, hosts, secret } = addresses;
         let clock = Clock::System;
-        let lasting = data.lasting().map(ToOwned::to_owned);
+        let lasting = data.lasting().map(|it| it.path().to_owned());
         let history = lasting.as_ref().map(|it| History::open(&it.join("deliveries.jsonl"))).transpose()?;
         let history = history.unwrap_or_default();
         let log = options.log_calls.as_deref().map(CallLog::create).transpose()?;
@@ -69,8 +69,8 @@ impl Stack {
             origin: outside.unwrap_or(origin).to_owned(),
             own_origin: origin.to_owned(),
             files_origin: outside.map(str::to_owned),
-            oidc: oidc_config(origin),
-            sign_up: SignUp::parse(""),
+            sign_in: SignIn::Oidc(oidc_config(origin)),
+            sign_up: SignUp::Everyone,
             limits: rate_limits(options),
             token_lifetime: TokenLifetime::default(),
             allowed_origins: Vec::new(),
@@ -81,6 +81,7 @@ impl Stack {
             platforms,
             apps: app_sources(options, &fakes)?,
             address_policy,
+            metrics_token: None,
         };
         let extensions = Arc::new(Development {
             fakes: fakes.clone(),
@@ -91,7 +92,7 @@ impl Stack {
             secret: secret.clone(),
         });
         let effective_origin = settings.origin.clone();
-        let server = Server::open(settings, extensions, secret).await?;
+        let server = Server::open(settings, extensions, secret, Metrics::default()).await?;
 
         let sandbox = Sandbox::open(lasting.map(|it| it.join("sandbox")), origin.to_owned(), clock.clone())?;
         let files = server.files.clone();

@@ -9,18 +9,26 @@ use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use domain::token::random_token;
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::sealing_key::SealingKey;
+
 /// The access keys that the stores accept: one for all functions, and one for the function whose calls
 /// can be logged.
 pub const ACCESS_KEYS: [&str; 2] = ["local", "local-media"];
 
-/// The secret of the access keys, new in every run. It signs links to files, and requests to the
-/// database when that listens on a port.
+/// The secret of the access keys. It signs links to files, and requests to the database when that listens
+/// on a port.
 #[derive(Clone, Debug)]
 pub struct Secret(SecretString);
 
 impl Secret {
+    /// Links to files that it signs are valid until the process ends.
     pub fn random() -> Self {
         Self(random_token())
+    }
+
+    /// Links to files that it signs outlive the process.
+    pub fn derived(key: &SealingKey) -> Self {
+        Self(key.derived_text("stores"))
     }
 
     pub fn expose(&self) -> &str {

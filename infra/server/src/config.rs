@@ -1,5 +1,7 @@
-//! The environment variables of `social-server`. Those that a deployment's functions have, too, have the
-//! same names.
+//! The settings of `social-server`: environment variables, and a file with the same names in lower case.
+//! Those that a deployment's functions have, too, have the same names.
+
+mod variables;
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -8,30 +10,80 @@ use std::sync::Arc;
 
 use api::{RateLimits, TrustedProxy};
 use auth::{ClientSecret, OidcConfig, SignUp};
-use cloud::config::{ConfigError, json, optional, parsed, required};
+use cloud::config::{ConfigError, json, optional, parsed};
 use connections::Guests;
 use domain::access_token::TokenLifetime;
+use domain::clock::Clock;
 use domain::media::MediaLimits;
 use domain::plan::Plans;
 use egress::AddressPolicy;
 use platforms::{AppCredentials, AppSource, AppUnavailable, PlatformSettings};
+use secrecy::SecretString;
+use url::{Host, Url};
 
-use crate::settings::{AppSources, Data, Settings};
+pub use variables::{SettingError, read as read_variables};
+
+use crate::data_folder::DataFolder;
+use crate::error::ServerError;
+use crate::mail::Mailer;
+use crate::sealing_key::SealingKey;
+use crate::settings::{AppSources, Data, Settings, SignIn};
+use crate::sign_in_links::LinkFolder;
 
 /// The platforms that need no registration of an app.
 const DEFAULT_PLATFORMS: [&str; 6] = ["bluesky", "discord", "mastodon", "matrix", "telegram", "wordpress"];
 
-#[derive(Clone)]
+/// The variables, each of which is also read from the file that `NAME_FILE` names.
+const NAMES: [&str; 26] = [
+    "LISTEN",
+    "DATA",
+    "ORIGIN",
+    "SEALING_KEY",
+    "OIDC_ISSUER",
+    "OIDC_DISCOVERY",
+    "OIDC_CLIENT_ID",
+    "OIDC_CLIENT_SECRET",
+    "SMTP_URL",
+    "SMTP_FROM",
+    "SIGN_UP_ALLOWED",
+    "REQUESTS_PER_MINUTE",
+    "MEDIA_PER_MINUTE",
+    "CALLS_PER_USER",
+    "CALLS_PER_HOST",
+    "TRUSTED_PROXY_HEADER",
+    "TRUSTED_PROXY_SECRET",
+    "PLANS",
+    "MEDIA_LIMITS",
+    "GUEST_HAND_OFFS",
+    "ALLOWED_ORIGINS",
+    "PRIVATE_ADDRESSES",
+    "METRICS_TOKEN",
+    "PLATFORMS",
+    "PLATFORM_SECRETS",
+    "LOG_LEVEL",
+];
+
+/// What every command needs.
+pub struct Place {
+    /// `DATA`: the folder of all data, by default `data`.
+    pub data: PathBuf,
+    /// `SEALING_KEY`: 32 bytes in Base64; by default the file `sealing.key` of the folder.
+    pub key: Option<SealingKey>,
+}
+
 pub struct Config {
     /// `LISTEN`: where a proxy with TLS finds this process, by default `127.0.0.1:3000`.
     pub listen: SocketAddr,
-    /// `DATA`: the folder of all data, by default `data`.
-    pub data: PathBuf,
+    pub place: Place,
     /// `ORIGIN`: the origin under which users open the service.
     pub origin: String,
-    /// `OIDC_ISSUER`, `OIDC_DISCOVERY`, `OIDC_CLIENT_ID` and `OIDC_CLIENT_SECRET`.
-    pub oidc: OidcConfig,
-    /// `SIGN_UP_ALLOWED`: e-mail addresses and domains, separated by commas; `*` for everyone.
+    /// `OIDC_ISSUER`, `OIDC_DISCOVERY`, `OIDC_CLIENT_ID` and `OIDC_CLIENT_SECRET`; `None` without an
+    /// issuer: users sign in with links.
+    pub oidc: Option<OidcConfig>,
+    /// `SMTP_URL` and `SMTP_FROM`: sends sign-in links.
+    pub mailer: Option<Mailer>,
+    /// `SIGN_UP_ALLOWED`: e-mail addresses and domains, separated by commas; `*` for everyone; by default
+    /// nobody.
     pub sign_up: SignUp,
     pub limits: RateLimits,
     pub proxies: Vec<TrustedProxy>,
@@ -41,6 +93,13 @@ pub struct Config {
     pub media_limits: MediaLimits,
     /// `GUEST_HAND_OFFS`: whether guests may connect their accounts for a user.
     pub guests: Guests,
+    /// `ALLOWED_ORIGINS`: web origins that may call the API, separated by commas.
+    pub allowed_origins: Vec<String>,
+    /// `PRIVATE_ADDRESSES`: addresses with ports, separated by commas, that the service may call although
+    /// they are not public, such as a Mastodon server in the same network.
+    pub private_addresses: Vec<SocketAddr>,
+    /// `METRICS_TOKEN`: the token for `/metrics`, which does not exist without one.
+    pub metrics_token: Option<SecretString>,
     /// `PLATFORMS`: the settings of each platform, as JSON; by default those that need no registration.
     pub platforms: PlatformSettings,
     /// `PLATFORM_SECRETS`: client id and secret at each platform, as JSON.
@@ -49,40 +108,68 @@ pub struct Config {
 
 /// Collects the errors of all variables, so that an operator sees them at once.
 #[derive(Default)]
-struct Errors(Vec<ConfigError>);
+struct Errors(Vec<SettingError>);
 
 impl Errors {
-    fn keep<T>(&mut self, read: Result<T, ConfigError>) -> Option<T> {
-        read.map_err(|error| self.0.push(error)).ok()
+    fn keep<T, E: Into<SettingError>>(&mut self, read: Result<T, E>) -> Option<T> {
+        read.map_err(|error| self.0.push(error.into())).ok()
+    }
+}
+
+impl Place {
+    pub fn from_env() -> Result<Self, Vec<SettingError>> {
+        let key = sealing_key().map_err(|error| vec![error.into()])?;
+        Ok(Self { data: optional("DATA").unwrap_or_else(|| "data".to_owned()).into(), key })
+    }
+
+    pub fn open(&mut self) -> Result<DataFolder, ServerError> {
+        DataFolder::open(&self.data, self.key.take())
+    }
+
+    /// The key of data that exist.
+    pub fn stored_key(&mut self) -> Result<SealingKey, ServerError> {
+        match self.key.take() {
+            Some(key) => Ok(key),
+            None => SealingKey::read(&self.data)?.ok_or_else(|| ServerError::NoKey(self.data.clone())),
+        }
     }
 }
 
 impl Config {
-    pub fn from_env() -> Result<Self, Vec<ConfigError>> {
+    pub fn from_env() -> Result<Self, Vec<SettingError>> {
         let mut errors = Errors::default();
         let listen = errors.keep(parsed("LISTEN", SocketAddr::from((Ipv4Addr::LOCALHOST, 3000))));
-        let origin = errors.keep(api::origin_from_env());
-        let issuer = errors.keep(OidcConfig::from_env(|| optional("OIDC_CLIENT_SECRET").map(client_secret)));
-        let sign_up = errors.keep(required("SIGN_UP_ALLOWED"));
+        let place = Place::from_env().map_err(|place| errors.0.extend(place)).ok();
+        let origin = errors.keep(origin());
+        let oidc = errors.keep(oidc());
+        let mailer = errors.keep(mailer());
         let limits = errors.keep(RateLimits::from_env());
         let proxies = errors.keep(TrustedProxy::from_env());
         let plans = errors.keep(json("PLANS"));
         let media_limits = errors.keep(json("MEDIA_LIMITS"));
         let guests = errors.keep(parsed("GUEST_HAND_OFFS", false));
+        let private_addresses = errors.keep(addresses());
         let platforms = errors.keep(json::<PlatformSettings>("PLATFORMS"));
         let apps = errors.keep(json("PLATFORM_SECRETS"));
         let read = || {
             Some(Self {
                 listen: listen?,
-                data: optional("DATA").unwrap_or_else(|| "data".to_owned()).into(),
+                place: place?,
                 origin: origin?,
-                oidc: issuer?,
-                sign_up: SignUp::parse(sign_up?.trim_start_matches('*')),
+                oidc: oidc?,
+                mailer: mailer?,
+                sign_up: match optional("SIGN_UP_ALLOWED").as_deref() {
+                    Some("*") => SignUp::Everyone,
+                    list => SignUp::listed(list.unwrap_or_default()),
+                },
                 limits: limits?,
                 proxies: proxies?.into_iter().collect(),
                 plans: plans?,
                 media_limits: media_limits?,
                 guests: if guests? { Guests::Permitted } else { Guests::Denied },
+                allowed_origins: list("ALLOWED_ORIGINS"),
+                private_addresses: private_addresses?,
+                metrics_token: optional("METRICS_TOKEN").map(Into::into),
                 platforms: platforms.filter(|it| !it.is_empty()).unwrap_or_else(default_platforms),
                 apps: apps?,
             })
@@ -91,36 +178,94 @@ impl Config {
     }
 
     /// `own_origin` is the origin on loopback.
-    pub fn settings(self, own_origin: String) -> Settings {
+    pub fn settings(self, data: DataFolder, own_origin: String) -> Settings {
         let apps: AppSources = Arc::new(move |platform: &str| -> Arc<dyn AppSource> {
             match self.apps.get(platform) {
                 Some(app) => Arc::new(app.clone()),
                 None => Arc::new(AppUnavailable),
             }
         });
+        let sign_in = match self.oidc {
+            Some(oidc) => SignIn::Oidc(oidc),
+            None => SignIn::Links(Arc::new(LinkFolder::new(data.path(), &*self.origin, Clock::System, self.mailer))),
+        };
         Settings {
-            data: Data::Folder(self.data),
+            data: Data::Folder(data),
             files_origin: Some(self.origin.clone()),
             origin: self.origin,
             own_origin,
-            oidc: self.oidc,
+            sign_in,
             sign_up: self.sign_up,
             limits: self.limits,
             token_lifetime: TokenLifetime::default(),
-            allowed_origins: Vec::new(),
+            allowed_origins: self.allowed_origins,
             proxies: self.proxies,
             plans: self.plans,
             media_limits: self.media_limits,
             guests: self.guests,
             platforms: self.platforms,
             apps,
-            address_policy: AddressPolicy::PublicOnly,
+            address_policy: match self.private_addresses {
+                none if none.is_empty() => AddressPolicy::PublicOnly,
+                some => AddressPolicy::Also(some),
+            },
+            metrics_token: self.metrics_token,
         }
     }
 }
 
-fn client_secret(secret: String) -> ClientSecret {
-    ClientSecret::Given(secret.into())
+fn sealing_key() -> Result<Option<SealingKey>, ConfigError> {
+    let Some(text) = optional("SEALING_KEY") else { return Ok(None) };
+    let reason = || "must be 32 bytes in Base64, as `openssl rand -base64 32` prints them".to_owned();
+    SealingKey::parse(&text).map(Some).ok_or_else(|| ConfigError::Invalid { name: "SEALING_KEY", reason: reason() })
+}
+
+/// Cookies of pages are accepted by browsers only over TLS, or from the machine itself.
+fn origin() -> Result<String, ConfigError> {
+    let origin = api::origin_from_env()?;
+    let is_safe = Url::parse(&origin).is_ok_and(|it| it.scheme() == "https" || is_loopback(&it));
+    let reason = "must begin with https://; only http://localhost works without TLS".to_owned();
+    if is_safe { Ok(origin) } else { Err(ConfigError::Invalid { name: "ORIGIN", reason }) }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+fn oidc() -> Result<Option<OidcConfig>, ConfigError> {
+    let secret = |secret: String| ClientSecret::Given(secret.into());
+    match optional("OIDC_ISSUER") {
+        Some(_) => OidcConfig::from_env(|| optional("OIDC_CLIENT_SECRET").map(secret)).map(Some),
+        None => Ok(None),
+    }
+}
+
+fn mailer() -> Result<Option<Mailer>, SettingError> {
+    match (optional("SMTP_URL"), optional("SMTP_FROM")) {
+        (None, _) => Ok(None),
+        (Some(_), None) => Err(ConfigError::Missing("SMTP_FROM").into()),
+        (Some(url), Some(from)) => Ok(Some(Mailer::new(&url.into(), &from)?)),
+    }
+}
+
+fn addresses() -> Result<Vec<SocketAddr>, ConfigError> {
+    let parse = |it: &String| {
+        it.parse().map_err(|_| ConfigError::Invalid {
+            name: "PRIVATE_ADDRESSES",
+            reason: format!("{it} is not an address with a port, such as 192.168.1.5:443"),
+        })
+    };
+    list("PRIVATE_ADDRESSES").iter().map(parse).collect()
+}
+
+fn list(name: &'static str) -> Vec<String> {
+    let items = optional(name).unwrap_or_default();
+    items.split(',').map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect()
 }
 
 fn default_platforms() -> PlatformSettings {

@@ -14,6 +14,7 @@ use storage::{DEFAULT_DUE_SHARDS, Store, Table};
 
 pub use self::in_process::{CONTENT_TYPE, DynamoResponse, InProcessDatabase};
 use crate::clients::{self, Secret};
+use crate::data_folder::DATABASE;
 use crate::error::ServerError;
 use crate::extensions::Extensions;
 
@@ -42,7 +43,7 @@ impl Stores {
         // SQLite: a commit is on disk before its response.
         let database = match folder {
             None => Database::memory(),
-            Some(folder) => Database::new(&folder.join("dynamodb.sqlite").to_string_lossy()),
+            Some(folder) => Database::new(&folder.join(DATABASE).to_string_lossy()),
         };
         let database = InProcessDatabase(database.map_err(|error| ServerError::Database(error.to_string()))?);
         let config = clients::config_with_client(SharedHttpClient::new(database.clone()), ENDPOINT, secret);

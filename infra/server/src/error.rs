@@ -1,24 +1,54 @@
-//! Errors at the start of the process.
+//! Errors at the start of the process, of backups and of restores.
 
 use std::path::PathBuf;
 
+use crate::data_folder::FORMAT;
+
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// A file or a socket failed.
+    /// A socket failed.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// The database could not be opened.
+    #[error("cannot listen on {address}: {source}")]
+    Listen { address: std::net::SocketAddr, source: std::io::Error },
+    /// A file or a folder failed.
+    #[error("{}: {source}", .path.display())]
+    File { path: PathBuf, source: std::io::Error },
+    /// The database could not be opened or copied.
     #[error("the database cannot be opened: {0}")]
     Database(String),
     /// The media store could not be opened.
     #[error("the media store cannot be opened: {0}")]
     Files(String),
     /// The file with the sealing key has another format.
+    #[error("{} is not a sealing key; it must be 32 bytes in Base64", .0.display())]
+    Key(PathBuf),
     #[error(
-        "{} is not a sealing key, so stored credentials cannot be read; restore it, or delete the data folder",
+        "{} has no sealing key, so stored credentials cannot be read; put the file sealing.key back, or set SEALING_KEY_FILE",
         .0.display()
     )]
-    Key(PathBuf),
+    NoKey(PathBuf),
+    #[error("the data in {} were sealed with another key; restore the right sealing.key", .0.display())]
+    OtherKey(PathBuf),
+    #[error("another process uses {}; stop it first", .0.display())]
+    InUse(PathBuf),
+    #[error(
+        "{} has the format {found}, and this program knows {FORMAT}; start the later version, or restore a backup of this one",
+        .path.display()
+    )]
+    NewerFormat { path: PathBuf, found: u32 },
+    /// The folder has a database that no process of this folder wrote.
+    #[error(
+        "{} was copied or restored by hand; run `social-server restore --in-place TIME` with the time of the copy, so that \
+         nothing is published twice",
+        .0.display()
+    )]
+    NotRestored(PathBuf),
+    #[error("{} is not empty; restore into an empty folder, which may have a sealing.key", .0.display())]
+    NotEmpty(PathBuf),
+    /// A backup is incomplete, or was made with another key.
+    #[error("{} cannot be restored: {reason}", .path.display())]
+    Backup { path: PathBuf, reason: String },
     #[error(transparent)]
     Storage(#[from] storage::StorageError),
     /// A setting of a platform is not accepted.
@@ -27,4 +57,6 @@ pub enum ServerError {
     /// The MCP tools could not be created.
     #[error(transparent)]
     Assistants(#[from] mcp::McpError),
+    #[error("SMTP_URL or SMTP_FROM: {0}")]
+    Mail(String),
 }

@@ -1,58 +1,237 @@
 //! `social-server`: the whole service on one machine.
 
 use std::io::Write;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
-use server::{Config, NoExtensions, Secret, Server, ServerError, with_addresses};
+use chrono::{DateTime, Utc};
+use clap::{Args, Parser, Subcommand};
+use domain::clock::Clock;
+use secrecy::{ExposeSecret, SecretString};
+use server::{
+    Config, LinkFolder, Metrics, NoExtensions, Place, Restored, Secret, Server, ServerError, SettingError, backup,
+    doctor, logs, read_variables, restore, restore_in_place, with_addresses,
+};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+/// How long deliveries in progress may take after a signal to stop.
+const STOP_LIMIT: Duration = Duration::from_secs(25);
+
+/// Time limit of the health check.
+const HEALTH_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Publish to social platforms from one machine.
+#[derive(Parser)]
+#[command(version)]
+struct Options {
+    /// A TOML file with settings, named like the environment variables in lower case.
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the service (the default).
+    Run,
+    /// Check settings, disk, clock, network and platforms.
+    Doctor,
+    /// Exit with 0 if the running service is ready.
+    Health,
+    /// Write an encrypted backup while the service runs.
+    Backup {
+        /// The folder for the backup, or - for standard output.
+        target: PathBuf,
+    },
+    /// Restore a backup into an empty data folder.
+    Restore(RestoreOptions),
+    /// Print a sign-in link for a user, who is created if there is none with this address.
+    SignInLink {
+        /// The e-mail address of the user.
+        email: String,
+    },
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+struct RestoreOptions {
+    /// The file that `backup` wrote.
+    backup: Option<PathBuf>,
+    /// Use the data folder as it is: it was copied back by hand, and is as it was at this time.
+    #[arg(long, value_name = "TIME")]
+    in_place: Option<DateTime<Utc>>,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    /// Every setting that is wrong.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Settings(Vec<SettingError>),
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// The check found something, which is printed.
+    #[error("some checks failed")]
+    Unhealthy,
+    #[error("the service is not ready: {0}")]
+    NotReady(String),
+}
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let config = match Config::from_env() {
-        Ok(config) => config,
-        Err(errors) => {
-            for error in errors {
-                let _ = writeln!(std::io::stderr(), "social-server: {error}");
-            }
-            return ExitCode::from(2);
-        }
-    };
-    tracing_subscriber::fmt().json().with_writer(std::io::stderr).init();
-    // Once for all clients of this process; no other code installs a TLS provider.
-    cloud::aws::install_tls();
-    match run(config).await {
+    match run_command(Options::parse()).await {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            let _ = writeln!(std::io::stderr(), "social-server: {error}");
-            ExitCode::FAILURE
+        Err(failure) => {
+            for line in failure.to_string().lines() {
+                let _ = writeln!(std::io::stderr(), "social-server: {line}");
+            }
+            ExitCode::from(if matches!(failure, Failure::Settings(_)) { 2 } else { 1 })
         }
     }
 }
 
-async fn run(config: Config) -> Result<(), ServerError> {
-    let (public, own) = (TcpListener::bind(config.listen).await?, TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?);
+async fn run_command(options: Options) -> Result<(), Failure> {
+    let variables = read_variables(std::env::vars(), options.config.as_deref()).map_err(Failure::Settings)?;
+    cloud::config::use_variables(variables);
+    // Once for all clients of this process; no other code installs a TLS provider.
+    cloud::aws::install_tls();
+    let (config, place) =
+        (|| Config::from_env().map_err(Failure::Settings), || Place::from_env().map_err(Failure::Settings));
+    match options.command.unwrap_or(Command::Run) {
+        Command::Run => run(config()?).await,
+        Command::Doctor => {
+            let findings = doctor::examine(config()?).await;
+            if doctor::print(&findings, &mut std::io::stdout())? { Ok(()) } else { Err(Failure::Unhealthy) }
+        }
+        Command::Health => check_health(config()?.listen).await,
+        Command::Backup { target } => back_up(place()?, &target),
+        Command::Restore(options) => restore_backup(place()?, options).await,
+        Command::SignInLink { email } => {
+            let config = config()?;
+            let links = LinkFolder::new(&config.place.data, config.origin, Clock::System, None);
+            print_line(links.create(Some(&email))?.expose_secret())
+        }
+    }
+}
+
+async fn run(mut config: Config) -> Result<(), Failure> {
+    let metrics = Metrics::default();
+    logs::init(cloud::config::optional("LOG_LEVEL").as_deref(), metrics.clone());
+    let (listen, uses_links) = (config.listen, config.oidc.is_none());
+    let public = TcpListener::bind(listen).await.map_err(|source| ServerError::Listen { address: listen, source })?;
+    let own = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let own_origin = format!("http://localhost:{}", own.local_addr()?.port());
     let mut terminations = signal(SignalKind::terminate())?;
-    let settings = config.settings(own_origin);
+    let data = config.place.open()?;
+    if data.is_new() {
+        tracing::warn!(
+            folder = %data.path().display(),
+            "a sealing key was created; keep a copy of sealing.key in another place: without it, nobody can read the \
+             stored credentials or a backup"
+        );
+    }
+    let first_link = (data.is_new() && uses_links)
+        .then(|| LinkFolder::new(data.path(), config.origin.clone(), Clock::System, None).create(None))
+        .transpose()?;
+    let secret = Secret::derived(data.key());
+    let settings = config.settings(data, own_origin);
     let origin = settings.origin.clone();
-    let server = Server::open(settings, Arc::new(NoExtensions), &Secret::random()).await?;
+    let server = Server::open(settings, Arc::new(NoExtensions), &secret, metrics).await?;
     let router = with_addresses(server.routes.clone().merge(server.files.clone()));
-    serve(own, &router);
-    serve(public, &router);
-    server.start();
-    tracing::info!(origin, "the service is ready; every commit is on disk before its response (synchronous=FULL)");
+    let (stop, stopped) = watch::channel(());
+    serve(own, &router, None);
+    let listening = serve(public, &router, Some(stopped));
+    let started = server.start();
+    tracing::info!(origin, %listen, durability = "synchronous=FULL", "the service is ready");
+    announce(first_link.as_ref());
     tokio::select! {
         _ = tokio::signal::ctrl_c() => {}
         _ = terminations.recv() => {}
     }
+    tracing::info!("the service stops");
+    drop(stop);
+    started.stop(STOP_LIMIT).await;
+    listening.abort();
     Ok(())
 }
 
-fn serve(listener: TcpListener, router: &Router) {
-    let server = router.clone().into_make_service_with_connect_info::<SocketAddr>();
-    tokio::spawn(async move { axum::serve(listener, server).await });
+/// Prints the link of the first user, outside of the log's JSON.
+fn announce(first_link: Option<&SecretString>) {
+    if let Some(link) = first_link {
+        let _ = writeln!(
+            std::io::stderr(),
+            "\nSign in as the first user, within 24 hours:\n\n  {}\n",
+            link.expose_secret()
+        );
+    }
+}
+
+/// Accepts no other request after `stop`, and answers those in progress.
+fn serve(listener: TcpListener, router: &Router, stop: Option<watch::Receiver<()>>) -> tokio::task::JoinHandle<()> {
+    let server = axum::serve(listener, router.clone().into_make_service_with_connect_info::<SocketAddr>());
+    let stopped = async move {
+        match stop {
+            // Ends with an error when the sender is dropped.
+            Some(mut stop) => drop(stop.changed().await),
+            None => std::future::pending().await,
+        }
+    };
+    tokio::spawn(async move {
+        if let Err(error) = server.with_graceful_shutdown(stopped).await {
+            tracing::error!(%error, "a listener failed");
+        }
+    })
+}
+
+async fn check_health(listen: SocketAddr) -> Result<(), Failure> {
+    let ip = match listen.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    let not_ready = |error: reqwest::Error| Failure::NotReady(error.to_string());
+    let client = reqwest::Client::builder().timeout(HEALTH_TIMEOUT).build().map_err(not_ready)?;
+    let url = format!("http://{}/ready", SocketAddr::new(ip, listen.port()));
+    let response = client.get(url).send().await.map_err(not_ready)?;
+    if response.status().is_success() {
+        return Ok(());
+    }
+    Err(Failure::NotReady(response.text().await.map_err(not_ready)?))
+}
+
+fn back_up(mut place: Place, target: &Path) -> Result<(), Failure> {
+    let key = place.stored_key()?;
+    if target.as_os_str() == "-" {
+        let output = backup::back_up(&place.data, &key, std::io::stdout().lock(), &Clock::System)?;
+        drop(output);
+        return Ok(());
+    }
+    let path = backup::back_up_into(&place.data, &key, target, &Clock::System)?;
+    print_line(&path.display().to_string())
+}
+
+async fn restore_backup(place: Place, options: RestoreOptions) -> Result<(), Failure> {
+    let Place { data, key } = place;
+    let clock = Clock::System;
+    let Restored { backup_at, looked_up } = match (options.backup, options.in_place) {
+        (Some(backup), _) => restore(&data, key, &backup, &clock).await?,
+        (None, at) => restore_in_place(&data, key, at.unwrap_or_else(Utc::now), &clock).await?,
+    };
+    print_line(&format!(
+        "Restored as of {}. Deliveries that are looked up before anything is published: {looked_up}.",
+        backup_at.to_rfc3339()
+    ))
+}
+
+fn print_line(text: &str) -> Result<(), Failure> {
+    writeln!(std::io::stdout(), "{text}")?;
+    Ok(())
 }

@@ -73,6 +73,7 @@ struct QueueState {
     turns: VecDeque<UserId>,
     under_way: HashMap<UserId, usize>,
     all_under_way: usize,
+    is_closed: bool,
 }
 
 impl UserQueues {
@@ -82,6 +83,17 @@ impl UserQueues {
 
     fn state(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Messages stay in the queue from now on.
+    pub(crate) fn close(&self) {
+        self.state().is_closed = true;
+    }
+
+    /// The number of messages that wait, and of those in progress.
+    pub(crate) fn sizes(&self) -> (usize, usize) {
+        let state = self.state();
+        (state.waiting.values().map(VecDeque::len).sum(), state.all_under_way)
     }
 
     fn put(&self, message: DeliveryMessage) {
@@ -98,7 +110,7 @@ impl UserQueues {
     /// The next message whose user is below the limit.
     fn take(&self) -> Option<DeliveryMessage> {
         let mut state = self.state();
-        if self.places <= state.all_under_way {
+        if state.is_closed || self.places <= state.all_under_way {
             return None;
         }
         let has_capacity = |user: &UserId| state.under_way.get(user).is_none_or(|it| *it < self.max_per_user);
@@ -203,6 +215,9 @@ mod tests {
         assert_eq!(taken(&lanes), [], "the first user has its share");
         lanes.end(UserId::new(1).unwrap());
         assert_eq!(taken(&lanes), [(1, 5)]);
+        lanes.close();
+        lanes.end(UserId::new(1).unwrap());
+        assert_eq!((taken(&lanes), lanes.sizes()), (vec![], (95, 6)));
     }
 
     #[tokio::test]

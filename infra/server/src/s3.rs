@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError, Weak};
 
 use axum::Router;
 use axum::error_handling::HandleError;
+use axum::middleware::from_fn_with_state;
 use http::StatusCode;
 use s3s::access::S3Access;
 use s3s::auth::SimpleAuth;
@@ -16,12 +17,13 @@ use s3s_fs::FileSystem;
 
 use crate::clients::{ACCESS_KEYS, Secret};
 use crate::error::ServerError;
+use crate::sync::{self, WriteSync};
 
 /// The bucket's name, and the first segment of its paths.
 pub(crate) const BUCKET: &str = "social-publishing-media";
 
 /// The media store in this folder, for requests that are signed with this secret.
-pub(crate) fn router(folder: &Path, secret: &Secret) -> Result<Router, ServerError> {
+pub(crate) fn router(folder: &Path, secret: &Secret, write_sync: WriteSync) -> Result<Router, ServerError> {
     std::fs::create_dir_all(folder.join(BUCKET))?;
     let files = FileSystem::new(folder).map_err(|error| ServerError::Files(format!("{error:?}")))?;
     let mut builder = S3ServiceBuilder::new(files);
@@ -38,7 +40,8 @@ pub(crate) fn router(folder: &Path, secret: &Secret) -> Result<Router, ServerErr
     Ok(Router::new()
         .route_service(&format!("/{BUCKET}"), service.clone())
         .route_service(&format!("/{BUCKET}/"), service.clone())
-        .route_service(&format!("/{BUCKET}/{{*key}}"), service))
+        .route_service(&format!("/{BUCKET}/{{*key}}"), service)
+        .layer(from_fn_with_state((write_sync, folder.to_owned()), sync::sync_writes)))
 }
 
 /// Runs the PUTs of one key one after the other. `s3s-fs` checks `If-None-Match` before it reads
@@ -87,7 +90,7 @@ mod tests {
     /// Runs concurrent PUTs of one link. Returns their statuses and the stored content.
     async fn race(puts: usize) -> (Vec<StatusCode>, Vec<u8>) {
         let (folder, secret) = (tempfile::tempdir().unwrap(), Secret::random());
-        let store = router(folder.path(), &secret).unwrap();
+        let store = router(folder.path(), &secret, WriteSync::None).unwrap();
         let bucket_config = BucketConfig { name: BUCKET.to_owned(), ..BucketConfig::default() };
         let bucket = Bucket::new(&config("http://localhost:3000", &secret), &bucket_config);
         let put = bucket.presigned_put("media/7/42.png", "image/png", None, Duration::from_mins(1)).await.unwrap();

@@ -1,30 +1,104 @@
-//! The key that seals credentials: a file in the data folder that only its owner can read.
+//! The key of a data folder: it seals credentials and backups, and signs links to files.
 
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use cloud::seal::DataKey;
 use domain::token::random_bytes;
+use ring::hmac::{HMAC_SHA256, Key, sign};
+use secrecy::{ExposeSecret, SecretBox, SecretString};
+use zeroize::Zeroizing;
 
 use crate::error::ServerError;
 
-/// The key of this folder, created on first use; without a folder, a key for this process only.
-pub(crate) fn sealing_key(folder: Option<&Path>) -> Result<DataKey, ServerError> {
-    let fresh: [u8; 32] = random_bytes();
-    let Some(folder) = folder else { return Ok(DataKey::new(fresh)) };
-    let path = folder.join("sealing.key");
-    let created = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
-    match created {
-        Ok(mut file) => {
-            file.write_all(&fresh)?;
-            file.sync_all()?;
-            Ok(DataKey::new(fresh))
+/// The file in the data folder, which only its owner can read.
+const FILE: &str = "sealing.key";
+
+/// 256 bits, written in Base64.
+#[derive(Debug)]
+pub struct SealingKey(SecretBox<[u8; 32]>);
+
+impl SealingKey {
+    pub(crate) fn random() -> Self {
+        Self(SecretBox::new(Box::new(random_bytes())))
+    }
+
+    /// `None` unless the text is the Base64 of 32 bytes, as `openssl rand -base64 32` prints it.
+    pub fn parse(text: &str) -> Option<Self> {
+        let bytes = Zeroizing::new(STANDARD.decode(text.trim()).ok()?);
+        let mut key = Box::new([0; 32]);
+        if bytes.len() != key.len() {
+            return None;
         }
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            let stored: [u8; 32] = std::fs::read(&path)?.try_into().map_err(|_| ServerError::Key(path))?;
-            Ok(DataKey::new(stored))
+        key.copy_from_slice(&bytes);
+        Some(Self(SecretBox::new(key)))
+    }
+
+    /// The key in the file of this folder; `None` without a file.
+    pub(crate) fn read(folder: &Path) -> Result<Option<Self>, ServerError> {
+        let path = folder.join(FILE);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Self::parse(&text).map(Some).ok_or(ServerError::Key(path)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(ServerError::File { path, source }),
         }
-        Err(error) => Err(error.into()),
+    }
+
+    /// A new key in the file of this folder.
+    pub(crate) fn create(folder: &Path) -> Result<Self, ServerError> {
+        let (key, path) = (Self::random(), folder.join(FILE));
+        let text = Zeroizing::new(STANDARD.encode(key.0.expose_secret()));
+        let written = || -> std::io::Result<()> {
+            let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+            writeln!(file, "{}", *text)?;
+            file.sync_all()
+        };
+        written().map_err(|source| ServerError::File { path: path.clone(), source })?;
+        Ok(key)
+    }
+
+    pub(crate) fn data_key(&self) -> DataKey {
+        DataKey::new(*self.0.expose_secret())
+    }
+
+    /// A key for another purpose, which reveals nothing about this one: HMAC-SHA-256 of the purpose.
+    pub(crate) fn derived(&self, purpose: &str) -> [u8; 32] {
+        let key = Key::new(HMAC_SHA256, self.0.expose_secret());
+        let mut derived = [0; 32];
+        derived.copy_from_slice(sign(&key, purpose.as_bytes()).as_ref());
+        derived
+    }
+
+    /// The same as text.
+    pub(crate) fn derived_text(&self, purpose: &str) -> SecretString {
+        URL_SAFE_NO_PAD.encode(self.derived(purpose)).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn created_key_is_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+
+        let created = SealingKey::create(folder.path()).unwrap();
+        let read = SealingKey::read(folder.path()).unwrap().unwrap();
+
+        assert_eq!(created.derived("a"), read.derived("a"));
+        assert_ne!(created.derived("a"), created.derived("b"));
+        assert!(SealingKey::create(folder.path()).is_err(), "a key is never replaced");
+    }
+
+    #[test]
+    fn only_32_bytes_are_a_key() {
+        assert!(SealingKey::parse(&format!("{}\n", STANDARD.encode([7; 32]))).is_some());
+        for text in ["", "key", &STANDARD.encode([7; 31]), &STANDARD.encode([7; 33])] {
+            assert!(SealingKey::parse(text).is_none(), "{text}");
+        }
     }
 }

@@ -2,43 +2,46 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use api::{Api, ClientIp, CommonLayers, TrustedProxy};
-use auth::{ClientDocuments, Oidc};
+use auth::{ClientDocuments, Oidc, SignInMethod};
 use aws_config::SdkConfig;
 use axum::Router;
 use axum::extract::{ConnectInfo, Request};
 use axum::middleware::{from_fn, map_request};
 use cloud::bucket::{Bucket, BucketConfig};
-use cloud::seal::{Envelope, LocalKeys};
+use cloud::seal::{DataKey, Envelope, LocalKeys};
 use connecting::CredentialService;
 use connections::StoredVault;
 use domain::clock::Clock;
 use domain::id::Ids;
 use domain::media::FileKey;
 use domain::random::Random;
-use domain::token::random_token;
+use domain::token::{random_bytes, random_token};
 use egress::fetch::{FETCH_TIMEOUT, Fetcher};
 use housekeeping::{Housekeeping, Outbox};
 use platforms::{LeadTimesByPlatform, Publish, Registry, Setup};
 use publishing::{ConcurrencyLimits, FileAddresses, Planner, Publishing};
 use scheduling::{PostRules, RollUps, Scheduling};
+use secrecy::ExposeSecret;
 use storage::Store;
 
 use crate::clients::Secret;
+use crate::data_folder::{DataFolder, FILES};
 use crate::database::Stores;
 use crate::error::ServerError;
 use crate::events::LocalEvents;
 use crate::extensions::Extensions;
+use crate::health::{self, Health, LastTick};
+use crate::metrics::Metrics;
 use crate::pictures::LocalPictures;
 use crate::queue::{LocalQueue, UserQueues};
-use crate::settings::Settings;
+use crate::settings::{Data, Settings, SignIn};
+use crate::sync::WriteSync;
 use crate::timers::Timers;
 use crate::unread::drain_request_body;
-use crate::{clients, queue, request_log, s3, sealing_key, webhook_queue};
-
-/// The folder of the media store, below the data folder.
-const FILES: &str = "media";
+use crate::{clients, queue, request_log, s3, webhook_queue};
 
 /// The opened stores and the routes. Nothing is published before [`Server::start`].
 pub struct Server {
@@ -65,14 +68,18 @@ impl Server {
         settings: Settings,
         extensions: Arc<dyn Extensions>,
         secret: &Secret,
+        metrics: Metrics,
     ) -> Result<Self, ServerError> {
         let folder = settings.data.folder().to_owned();
         std::fs::create_dir_all(&folder)?;
         let clock = Clock::System;
         let ids = Ids::new(clock.clone(), Random::Os);
-        let stores = Stores::open(settings.data.lasting(), secret, &extensions).await?;
+        let lasting = settings.data.lasting();
+        let stores = Stores::open(lasting.map(DataFolder::path), secret, &extensions).await?;
         let store = stores.shared();
-        let sealer = Envelope::new(LocalKeys::new(sealing_key::sealing_key(settings.data.lasting())?), clock.clone());
+        let write_sync = if lasting.is_some() { WriteSync::Full } else { WriteSync::None };
+        let key = lasting.map_or_else(|| DataKey::new(random_bytes()), |it| it.key().data_key());
+        let sealer = Envelope::new(LocalKeys::new(key), clock.clone());
         let bus = LocalEvents::default();
         let queue = LocalQueue::new(clock.clone());
         let queues = queue.lanes();
@@ -95,8 +102,10 @@ impl Server {
         let egress = webhook_delivery::egress_clients(settings.address_policy.clone());
         let webhooks =
             webhook_queue::start(stores.for_function("webhooks"), &ids, &clock, sealer.clone(), &bus, egress.clone());
-        // URLs of files are valid until this process ends.
-        let file_key = FileKey::random();
+        let file_key = match lasting.map(|it| it.key().derived_text("file addresses")) {
+            Some(secret) => FileKey::new(secret.expose_secret()).unwrap_or_else(|_| FileKey::random()),
+            None => FileKey::random(),
+        };
         let file_addresses =
             FileAddresses { origin: settings.origin.clone(), key: file_key.clone(), serves_videos: true };
         let posts_store = stores.for_function("posts");
@@ -158,12 +167,27 @@ impl Server {
             housekeeping: housekeeping.clone(),
             credentials: credentials(store),
             renewable: extensions.refreshing(&setup)?,
+            last_tick: LastTick::default(),
+            metrics: metrics.clone(),
+        };
+        let health = health::router(Health {
+            store: stores.shared(),
+            clock: Clock::System,
+            last_tick: timers.last_tick.clone(),
+            metrics,
+            queues: Arc::clone(&queues),
+            folder: lasting.map(|it| it.path().to_owned()),
+            metrics_token: settings.metrics_token.clone(),
+        });
+        let method = match &settings.sign_in {
+            SignIn::Oidc(config) => SignInMethod::Oidc(Oidc::new(config.clone(), &api.origin)),
+            SignIn::Links(links) => SignInMethod::Links(Arc::clone(links)),
         };
         let api_of = |function| Api { store: stores.for_function(function), ..api.clone() };
         let functions = Router::new()
             .merge(auth::router(auth::App {
                 api: api_of("auth"),
-                oidc: Oidc::new(settings.oidc.clone(), &api.origin),
+                method,
                 clients: ClientDocuments::new(settings.address_policy.clone()),
                 sign_up: settings.sign_up.clone(),
             }))
@@ -189,8 +213,8 @@ impl Server {
             .merge(webhooks::router(webhooks::App { api: api_of("webhooks"), egress, webhooks }));
         let assistants = mcp::App::new(assistants_config(&api, &settings, assistants_proxy))?;
         Ok(Self {
-            routes: api::finish(functions, api.clone()).merge(mcp::router(assistants)),
-            files: s3::router(&folder.join(FILES), secret)?,
+            routes: api::finish(functions, api.clone()).merge(mcp::router(assistants)).merge(health),
+            files: s3::router(&folder.join(FILES), secret, write_sync)?,
             platforms: extensions.publishing(&setup)?,
             events: bus,
             api,
@@ -206,9 +230,34 @@ impl Server {
 
     /// Starts publishing, and everything that a deployment runs by schedules. The tasks run until the
     /// process ends.
-    pub fn start(self) {
-        tokio::spawn(queue::work(self.publishing, self.platforms, self.queues));
+    pub fn start(self) -> Started {
+        tokio::spawn(queue::work(self.publishing, self.platforms, Arc::clone(&self.queues)));
         self.timers.start(self.settings.data.folder().join(FILES));
+        Started { queues: self.queues, data: self.settings.data }
+    }
+}
+
+/// The publishing process.
+pub struct Started {
+    queues: Arc<UserQueues>,
+    /// Locked as long as something is written.
+    data: Data,
+}
+
+impl Started {
+    /// Begins no other delivery, and waits until those in progress have ended, at most this long. A
+    /// delivery that is cut off continues after the next start.
+    pub async fn stop(self, limit: Duration) {
+        self.queues.close();
+        let ended = async {
+            while self.queues.sizes().1 != 0 {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        if tokio::time::timeout(limit, ended).await.is_err() {
+            tracing::warn!("deliveries in progress were cut off; they continue after the next start");
+        }
+        drop(self.data);
     }
 }
 

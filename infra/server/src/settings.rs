@@ -4,13 +4,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use api::{RateLimits, TrustedProxy};
-use auth::{OidcConfig, SignUp};
+use auth::{OidcConfig, SignInLinks, SignUp};
 use connections::Guests;
 use domain::access_token::TokenLifetime;
 use domain::media::MediaLimits;
 use domain::plan::Plans;
 use egress::AddressPolicy;
 use platforms::{AppSource, PlatformSettings};
+use secrecy::SecretString;
+
+use crate::data_folder::DataFolder;
 
 /// The client id and secret of the service at each platform, by the platform's name.
 pub type AppSources = Arc<dyn Fn(&str) -> Arc<dyn AppSource> + Send + Sync>;
@@ -25,7 +28,7 @@ pub struct Settings {
     /// The origin to which browsers upload, and from which platforms fetch files; `None` for
     /// `own_origin`.
     pub files_origin: Option<String>,
-    pub oidc: OidcConfig,
+    pub sign_in: SignIn,
     pub sign_up: SignUp,
     pub limits: RateLimits,
     pub token_lifetime: TokenLifetime,
@@ -40,13 +43,22 @@ pub struct Settings {
     pub apps: AppSources,
     /// The addresses that the service may call for users.
     pub address_policy: AddressPolicy,
+    /// The token for `/metrics`, which does not exist without one.
+    pub metrics_token: Option<SecretString>,
+}
+
+/// How users sign in.
+#[derive(Clone, Debug)]
+pub enum SignIn {
+    Oidc(OidcConfig),
+    Links(Arc<dyn SignInLinks>),
 }
 
 /// Where the stores are.
 #[derive(Clone, Debug)]
 pub enum Data {
     /// All data are in this folder.
-    Folder(PathBuf),
+    Folder(DataFolder),
     /// The tables are in memory, and files in this folder, which ends with the process.
     Temporary(PathBuf),
 }
@@ -55,12 +67,13 @@ impl Data {
     /// The folder of files.
     pub fn folder(&self) -> &Path {
         match self {
-            Self::Folder(folder) | Self::Temporary(folder) => folder,
+            Self::Folder(folder) => folder.path(),
+            Self::Temporary(folder) => folder,
         }
     }
 
     /// The folder of what outlives the process.
-    pub fn lasting(&self) -> Option<&Path> {
+    pub fn lasting(&self) -> Option<&DataFolder> {
         match self {
             Self::Folder(folder) => Some(folder),
             Self::Temporary(_) => None,

@@ -8,6 +8,8 @@ use housekeeping::{Housekeeping, Outbox};
 use platforms::{Platform, Registry};
 use publishing::Planner;
 
+use crate::health::LastTick;
+use crate::metrics::Metrics;
 use crate::pictures;
 
 /// Interval of the sweep. A deployment uses one minute, because each run is billed.
@@ -23,12 +25,15 @@ pub(crate) struct Timers {
     pub(crate) credentials: CredentialService,
     /// The platforms whose credentials are refreshed.
     pub(crate) renewable: Registry<dyn Platform>,
+    pub(crate) last_tick: LastTick,
+    pub(crate) metrics: Metrics,
 }
 
 impl Timers {
     /// `files` is the folder of the bucket.
     pub(crate) fn start(self, files: PathBuf) {
-        let Self { planner, outbox, housekeeping, credentials, renewable } = self;
+        let Self { planner, outbox, housekeeping, credentials, renewable, last_tick, metrics } = self;
+        let clock = housekeeping.clock.clone();
         tokio::spawn(async move {
             // The queue of an earlier process is lost, so its deliveries are planned again.
             if let Err(error) = planner.plan_anew().await {
@@ -37,8 +42,12 @@ impl Timers {
             let mut ticks = tokio::time::interval(TICK);
             loop {
                 ticks.tick().await;
-                if let Err(error) = publisher::tick(&planner, &outbox).await {
-                    tracing::error!(%error, "the publisher's tick failed");
+                match publisher::tick(&planner, &outbox).await {
+                    Ok(planned) => {
+                        last_tick.set(clock.now());
+                        metrics.set_oldest_overdue(planned.oldest_overdue.num_seconds().cast_unsigned());
+                    }
+                    Err(error) => tracing::error!(%error, "the publisher's tick failed"),
                 }
             }
         });

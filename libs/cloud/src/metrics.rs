@@ -54,9 +54,7 @@ impl<S: Subscriber> Layer<S> for EmbeddedMetrics {
         if event.metadata().target() != TARGET {
             return;
         }
-        let mut fields = Fields::default();
-        event.record(&mut fields);
-        let line = line(fields.0, &self.stack, self.clock.now().timestamp_millis());
+        let line = line(fields(event), &self.stack, self.clock.now().timestamp_millis());
         #[expect(clippy::print_stdout, reason = "the log store reads what a function prints")]
         if let Some(line) = line {
             println!("{line}");
@@ -76,6 +74,13 @@ fn line(fields: Map<String, Value>, stack: &str, timestamp_ms: i64) -> Option<Va
     let described = json!({"Namespace": NAMESPACE, "Dimensions": [["stack"]], "Metrics": metrics});
     line.insert("_aws".to_owned(), json!({"Timestamp": timestamp_ms, "CloudWatchMetrics": [described]}));
     Some(Value::Object(line))
+}
+
+/// The fields of an event, metrics and properties.
+pub fn fields(event: &Event<'_>) -> Map<String, Value> {
+    let mut fields = Fields::default();
+    event.record(&mut fields);
+    fields.0
 }
 
 #[derive(Default)]
@@ -107,13 +112,13 @@ impl Visit for Fields {
 mod tests {
     use super::*;
 
-    fn fields(value: &Value) -> Map<String, Value> {
+    fn object(value: &Value) -> Map<String, Value> {
         value.as_object().cloned().unwrap_or_default()
     }
 
     #[test]
     fn metrics_are_declared_and_properties_are_not() {
-        let line = line(fields(&json!({"lateness_ms": 12, "retries": 1, "post_id": "7"})), "prod", 1_000).unwrap();
+        let line = line(object(&json!({"lateness_ms": 12, "retries": 1, "post_id": "7"})), "prod", 1_000).unwrap();
 
         let described = &line["_aws"]["CloudWatchMetrics"][0];
         assert_eq!(described["Metrics"][0], json!({"Name": "lateness_ms", "Unit": "Milliseconds"}));
@@ -125,6 +130,6 @@ mod tests {
 
     #[test]
     fn event_without_a_metric_prints_nothing() {
-        assert_eq!(line(fields(&json!({"post_id": "7"})), "prod", 0), None);
+        assert_eq!(line(object(&json!({"post_id": "7"})), "prod", 0), None);
     }
 }

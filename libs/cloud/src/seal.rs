@@ -82,14 +82,15 @@ impl DataKey {
         Aes256Gcm::new(&self.0.into())
     }
 
-    fn encrypt(&self, plain: &[u8], context: &[u8]) -> Result<Vec<u8>, SealError> {
+    /// The nonce and the ciphertext. `context` has to be the same to decrypt.
+    pub fn encrypt(&self, plain: &[u8], context: &[u8]) -> Result<Vec<u8>, SealError> {
         let nonce: [u8; NONCE_LEN] = random_bytes();
         let payload = Payload { msg: plain, aad: context };
         let text = self.cipher().encrypt(&Nonce::from(nonce), payload).map_err(|_| SealError::Broken)?;
         Ok([&nonce[..], &text].concat())
     }
 
-    fn decrypt(&self, sealed: &[u8], context: &[u8]) -> Result<Vec<u8>, SealError> {
+    pub fn decrypt(&self, sealed: &[u8], context: &[u8]) -> Result<Vec<u8>, SealError> {
         let (nonce, text) = sealed.split_at_checked(NONCE_LEN).ok_or(SealError::Broken)?;
         let nonce: [u8; NONCE_LEN] = nonce.try_into().map_err(|_| SealError::Broken)?;
         let payload = Payload { msg: text, aad: context };

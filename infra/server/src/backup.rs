@@ -1,0 +1,113 @@
+//! Backups: one encrypted file with the database and all media files, made while the service runs.
+//!
+//! The file is a tar archive in sealed pieces. It does not have the sealing key, without which nobody can
+//! read it.
+
+mod sealed_stream;
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use chrono::{DateTime, Utc};
+use domain::clock::Clock;
+use dynoxide::Database;
+use serde::{Deserialize, Serialize};
+
+use crate::data_folder::{DATABASE, FILES, FORMAT};
+use crate::error::ServerError;
+use crate::sealing_key::SealingKey;
+
+pub(crate) use sealed_stream::{SealedReader, SealedWriter};
+
+/// The entry of the archive that describes it.
+pub(crate) const MANIFEST: &str = "manifest.json";
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Manifest {
+    pub(crate) format: u32,
+    /// Everything that was written before is in the backup.
+    #[serde(with = "chrono::serde::ts_milliseconds")]
+    pub(crate) at: DateTime<Utc>,
+}
+
+/// Writes a backup to a new file in the folder `target`, and returns its path.
+pub fn back_up_into(data: &Path, key: &SealingKey, target: &Path, clock: &Clock) -> Result<PathBuf, ServerError> {
+    let name = format!("social-{}.backup", clock.now().format("%Y%m%dT%H%M%SZ"));
+    let (path, part) = (target.join(&name), target.join(format!("{name}.part")));
+    let failed = |source| ServerError::File { path: part.clone(), source };
+    std::fs::create_dir_all(target).map_err(failed)?;
+    let file = File::create(&part).map_err(failed)?;
+    let written = back_up(data, key, BufWriter::new(file), clock).and_then(|output| {
+        let finish = || -> std::io::Result<()> {
+            output.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()?;
+            std::fs::rename(&part, &path)?;
+            File::open(target)?.sync_all()
+        };
+        finish().map_err(failed)
+    });
+    if written.is_err() {
+        // The error that is returned says what failed.
+        let _ = std::fs::remove_file(&part);
+    }
+    written.map(|()| path)
+}
+
+/// Writes a backup to `output`.
+pub fn back_up<W: Write>(data: &Path, key: &SealingKey, output: W, clock: &Clock) -> Result<W, ServerError> {
+    let failed = |source| ServerError::File { path: data.to_owned(), source };
+    // In a folder that only the owner can read, because the copy is not encrypted.
+    let scratch = tempfile::Builder::new().prefix("backup-").tempdir_in(data).map_err(failed)?;
+    let mut archive = tar::Builder::new(SealedWriter::new(output, key).map_err(failed)?);
+    archive.follow_symlinks(false);
+    let mut copied = HashSet::new();
+    // A file that is deleted meanwhile is in the first round, and one that is new in the second.
+    append_files(&mut archive, data, &mut copied).map_err(failed)?;
+    let manifest = Manifest { format: FORMAT, at: clock.now() };
+    let snapshot = scratch.path().join(DATABASE);
+    copy_database(&data.join(DATABASE), &snapshot)?;
+    archive.append_path_with_name(&snapshot, DATABASE).map_err(failed)?;
+    append_files(&mut archive, data, &mut copied).map_err(failed)?;
+    let json = serde_json::to_vec(&manifest).map_err(|error| failed(error.into()))?;
+    let mut header = tar::Header::new_gnu();
+    header.set_size(json.len() as u64);
+    header.set_mode(0o600);
+    archive.append_data(&mut header, MANIFEST, &*json).map_err(failed)?;
+    archive.into_inner().and_then(SealedWriter::finish).map_err(failed)
+}
+
+/// A connection of its own, so that the service is not held up: readers and writers of a database in
+/// write-ahead mode do not wait for each other.
+fn copy_database(from: &Path, to: &Path) -> Result<(), ServerError> {
+    let failed = |error: dynoxide::DynoxideError| ServerError::Database(error.to_string());
+    let database = Database::new(&from.to_string_lossy()).map_err(failed)?;
+    database.vacuum_into(&to.to_string_lossy()).map_err(failed)
+}
+
+fn append_files<W: Write>(
+    archive: &mut tar::Builder<W>,
+    data: &Path,
+    copied: &mut HashSet<PathBuf>,
+) -> std::io::Result<()> {
+    let mut folders = vec![data.join(FILES)];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder)? {
+            let entry = entry?;
+            let path = entry.path();
+            let is_partial = entry.file_name().to_string_lossy().starts_with(".tmp.");
+            if entry.file_type()?.is_dir() {
+                folders.push(path);
+            } else if !is_partial && !copied.contains(&path) {
+                let name = path.strip_prefix(data).map_err(std::io::Error::other)?;
+                match File::open(&path) {
+                    Ok(mut file) => archive.append_file(name, &mut file)?,
+                    Err(error) if error.kind() == ErrorKind::NotFound => {}
+                    Err(error) => return Err(error),
+                }
+                copied.insert(path);
+            }
+        }
+    }
+    Ok(())
+}

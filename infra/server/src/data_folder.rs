@@ -1,0 +1,171 @@
+//! The folder of all data of one deployment. One process at a time has it.
+
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use secrecy::ExposeSecret;
+use serde::{Deserialize, Serialize};
+
+use crate::error::ServerError;
+use crate::sealing_key::SealingKey;
+
+/// The version of what is stored. A program refuses folders with a later one.
+pub(crate) const FORMAT: u32 = 1;
+
+/// The database.
+pub(crate) const DATABASE: &str = "dynamodb.sqlite";
+
+/// The media store.
+pub(crate) const FILES: &str = "media";
+
+/// The file that makes a folder usable. Backups do not have it, so a folder that was copied back by hand is
+/// refused until its deliveries are marked as restored.
+const INSTANCE: &str = "instance.json";
+
+#[derive(Serialize, Deserialize)]
+struct Instance {
+    format: u32,
+    /// Shows whether a sealing key is the one of this folder.
+    key_check: String,
+}
+
+/// An open data folder, locked until the last clone is dropped.
+#[derive(Clone, Debug)]
+pub struct DataFolder {
+    path: PathBuf,
+    key: Arc<SealingKey>,
+    is_new: bool,
+    _lock: Arc<File>,
+}
+
+impl DataFolder {
+    /// Opens a folder, or creates it. Without `key`, the key is in the folder.
+    pub fn open(path: &Path, key: Option<SealingKey>) -> Result<Self, ServerError> {
+        let lock = lock(path)?;
+        let stored = read_instance(path)?;
+        if stored.is_none() && path.join(DATABASE).exists() {
+            return Err(ServerError::NotRestored(path.to_owned()));
+        }
+        let key = match (key, SealingKey::read(path)?) {
+            (Some(key), _) | (None, Some(key)) => key,
+            (None, None) if stored.is_none() => SealingKey::create(path)?,
+            (None, None) => return Err(ServerError::NoKey(path.to_owned())),
+        };
+        let is_new = stored.is_none();
+        match stored {
+            None => write_instance(path, &key)?,
+            Some(it) if FORMAT < it.format => {
+                return Err(ServerError::NewerFormat { path: path.to_owned(), found: it.format });
+            }
+            Some(it) if it.key_check != check(&key) => return Err(ServerError::OtherKey(path.to_owned())),
+            Some(_) => {}
+        }
+        Ok(Self { path: path.to_owned(), key: Arc::new(key), is_new, _lock: lock.into() })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn key(&self) -> &SealingKey {
+        &self.key
+    }
+
+    /// Whether [`Self::open`] created it.
+    pub fn is_new(&self) -> bool {
+        self.is_new
+    }
+}
+
+/// Creates the folder if it is missing, and locks it.
+pub(crate) fn lock(path: &Path) -> Result<File, ServerError> {
+    let failed = |source| ServerError::File { path: path.to_owned(), source };
+    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
+    let options = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).clone();
+    let file = options.open(path.join("lock")).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(ServerError::InUse(path.to_owned())),
+        Err(TryLockError::Error(source)) => Err(failed(source)),
+    }
+}
+
+/// Makes the folder usable. Durable when this returns.
+pub(crate) fn write_instance(path: &Path, key: &SealingKey) -> Result<(), ServerError> {
+    let instance = Instance { format: FORMAT, key_check: check(key) };
+    let (file, part) = (path.join(INSTANCE), path.join("instance.part"));
+    let written = || -> std::io::Result<()> {
+        let mut output = File::create(&part)?;
+        output.write_all(&serde_json::to_vec(&instance)?)?;
+        output.sync_all()?;
+        std::fs::rename(&part, &file)?;
+        File::open(path)?.sync_all()
+    };
+    written().map_err(|source| ServerError::File { path: file.clone(), source })
+}
+
+fn read_instance(path: &Path) -> Result<Option<Instance>, ServerError> {
+    let file = path.join(INSTANCE);
+    match std::fs::read(&file) {
+        Ok(json) => match serde_json::from_slice(&json) {
+            Ok(instance) => Ok(Some(instance)),
+            Err(error) => Err(ServerError::File { path: file, source: error.into() }),
+        },
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(ServerError::File { path: file, source }),
+    }
+}
+
+fn check(key: &SealingKey) -> String {
+    key.derived_text("check").expose_secret().chars().take(16).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_process_has_a_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = DataFolder::open(folder.path(), None).unwrap();
+
+        assert!(matches!(DataFolder::open(folder.path(), None), Err(ServerError::InUse(_))));
+        assert!(first.is_new());
+        drop(first);
+        assert!(!DataFolder::open(folder.path(), None).unwrap().is_new());
+    }
+
+    #[test]
+    fn copied_folder_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(DATABASE), "").unwrap();
+
+        assert!(matches!(DataFolder::open(folder.path(), None), Err(ServerError::NotRestored(_))));
+    }
+
+    #[test]
+    fn later_format_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        drop(DataFolder::open(folder.path(), None).unwrap());
+        let file = folder.path().join(INSTANCE);
+        let later = std::fs::read_to_string(&file).unwrap().replace("\"format\":1", "\"format\":2");
+        std::fs::write(&file, later).unwrap();
+
+        let refused = DataFolder::open(folder.path(), None);
+        assert!(matches!(refused, Err(ServerError::NewerFormat { found: 2, .. })), "{refused:?}");
+    }
+
+    #[test]
+    fn folder_needs_its_own_key() {
+        let folder = tempfile::tempdir().unwrap();
+        drop(DataFolder::open(folder.path(), None).unwrap());
+
+        let other = DataFolder::open(folder.path(), Some(SealingKey::random()));
+        assert!(matches!(other, Err(ServerError::OtherKey(_))), "{other:?}");
+        std::fs::remove_file(folder.path().join("sealing.key")).unwrap();
+        assert!(matches!(DataFolder::open(folder.path(), None), Err(ServerError::NoKey(_))));
+    }
+}

@@ -1,0 +1,54 @@
+//! An upload is on disk before its response. `s3s-fs` writes a file and its metadata and renames them, and
+//! leaves it to the operating system when they reach the disk.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use http::{Method, StatusCode};
+
+/// When written files reach the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WriteSync {
+    /// Before the response.
+    Full,
+    /// At some time: the folder ends with the process.
+    None,
+}
+
+/// Syncs the file system of `folder` after each request that wrote something.
+pub(crate) async fn sync_writes(
+    State((sync, folder)): State<(WriteSync, PathBuf)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let writes = matches!(*request.method(), Method::PUT | Method::POST);
+    let response = next.run(request).await;
+    if sync == WriteSync::None || !writes || !response.status().is_success() {
+        return response;
+    }
+    let synced = tokio::task::spawn_blocking(move || sync_file_system(&folder)).await;
+    match synced.map_err(std::io::Error::other).flatten() {
+        Ok(()) => response,
+        Err(error) => {
+            tracing::error!(%error, "an upload did not reach the disk");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}
+
+/// Everything that was written to the file system of this folder is on disk when this returns.
+#[cfg(target_os = "linux")]
+pub(crate) fn sync_file_system(folder: &Path) -> std::io::Result<()> {
+    Ok(rustix::fs::syncfs(File::open(folder)?)?)
+}
+
+/// Other systems cannot sync a single file system.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn sync_file_system(folder: &Path) -> std::io::Result<()> {
+    File::open(folder)?.sync_all()?;
+    rustix::fs::sync();
+    Ok(())
+}
