@@ -17,6 +17,7 @@ pub mod lossy_proxy;
 pub mod matrix_server;
 pub mod moment;
 pub mod monthly_cost;
+pub mod one_machine;
 pub mod picture;
 pub mod platforms;
 pub mod readme;

@@ -30,6 +30,7 @@ pub use crate::published::Published;
 pub use follow_up::{FOLLOW_UP_WINDOW, FollowUps};
 pub use outcome::{AttemptError, Claim, LookUpPolicy, Resolution};
 pub use preparation::{Preparation, PreparationStep};
+pub use restored::LostWindow;
 
 /// The lease of a worker. Longer than the timeout of the delivery function in `template.yaml`, so
 /// that a live worker never loses its lease.
@@ -130,10 +131,10 @@ pub struct Delivery {
     /// [`FailureClass::MayBePublic`].
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub unknown_since: Option<DateTime<Utc>>,
-    /// The time of the backup from which this delivery was restored: every segment may have been published
-    /// since. `None` once a segment was published after the restore.
-    #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
-    pub lost_since: Option<DateTime<Utc>>,
+    /// Set by a restore: every segment may have been published in this time. `None` once a segment was
+    /// published after the restore.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_window: Option<LostWindow>,
     /// Of the segments that are not public, the current one first. A segment without an entry has
     /// nothing to prepare.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -302,7 +303,7 @@ impl Delivery {
             attempts: 0,
             has_begun: false,
             unknown_since: None,
-            lost_since: None,
+            lost_window: None,
             preparations,
             restarts: 0,
             intent: None,

@@ -127,7 +127,7 @@ pub fn a_delivery() -> Delivery {
         attempts: 0,
         has_begun: false,
         unknown_since: None,
-        lost_since: None,
+        lost_window: None,
         preparations: Vec::new(),
         restarts: 0,
         intent: None,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::AccountInfo;
-use domain::delivery::{PUBLISH_CALL_DELAY, Published};
+use domain::delivery::{LostWindow, PUBLISH_CALL_DELAY, Published, Resolution};
 use domain::media::{Attachment, MimeType, PictureBounds};
 use domain::options::Options;
 use domain::post::SegmentKind;
@@ -37,6 +37,9 @@ pub struct PublishRequest<'a> {
     /// Whether an earlier publish call had an unknown outcome. What that call may have published
     /// must not be published in another form.
     pub may_have_published: bool,
+    /// For a look-up: set after a restore. Then the stored progress is that of the backup, and the segment may
+    /// have been prepared and published since.
+    pub lost_window: Option<LostWindow>,
     /// When the segment is due, for platforms that accept a timestamp. Identical in every attempt of
     /// the post. A reply is prepared with the time of the post, and published with its own.
     pub publish_at: DateTime<Utc>,
@@ -70,6 +73,16 @@ impl<'a> PublishRequest<'a> {
     /// `settle_time` after it began.
     pub(crate) fn settled_at(&self, settle_time: TimeDelta) -> DateTime<Utc> {
         self.called_at + PUBLISH_CALL_DELAY + settle_time
+    }
+
+    /// The result of a look-up without the preparation that every publish call needs: there was no call. After
+    /// a restore, the preparation may be lost.
+    pub(crate) fn never_made(&self) -> Resolution {
+        if self.lost_window.is_some_and(|it| it.was_due) {
+            let advice = "the service was restored from a backup of the time before it was prepared".to_owned();
+            return Resolution::Undeterminable { advice };
+        }
+        Resolution::NotPublished
     }
 
     /// The stored progress; the default if there is none, or if another version stored it in

@@ -258,6 +258,7 @@ impl Publishing {
             reference: &reference(delivery, segment_index),
             progress: delivery.progress(segment_index),
             may_have_published: delivery.may_have_published(),
+            lost_window: delivery.lost_window,
             publish_at: delivery.publish_at,
             called_at: delivery.intent.as_ref().map_or(now, |it| it.at),
             files: &files,

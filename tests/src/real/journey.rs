@@ -368,6 +368,7 @@ impl<'a> Journey<'a> {
             reference: &sent.reference,
             progress: sent.progress.as_deref(),
             may_have_published: is_lost,
+            lost_window: None,
             publish_at: sent.publish_at,
             called_at: sent.called_at,
             files,

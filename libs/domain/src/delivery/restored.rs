@@ -2,8 +2,23 @@
 //! does not know about it.
 
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 
 use super::{Delivery, Intent, Note, State};
+
+/// What a restored delivery does not know about itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LostWindow {
+    /// The time of the backup.
+    #[serde(with = "chrono::serde::ts_milliseconds")]
+    pub since: DateTime<Utc>,
+    /// The time of the restore.
+    #[serde(with = "chrono::serde::ts_milliseconds")]
+    pub until: DateTime<Utc>,
+    /// Whether the delivery was due before the restore. Then it was probably prepared and published, even if
+    /// nothing in the backup shows it.
+    pub was_due: bool,
+}
 
 impl Delivery {
     /// The delivery of a backup that was complete at `backup_at`. A waiting delivery may have published
@@ -17,7 +32,7 @@ impl Delivery {
             State::Waiting => {
                 let text = "The service was restored from a backup, so this may be public already.";
                 self.note = Some(Note::retry(text.to_owned()));
-                self.lost_since = Some(backup_at);
+                self.lost_window = Some(LostWindow { since: backup_at, until: now, was_due: self.publish_at <= now });
                 self.assume_lost_call();
                 self.next_step_at = now;
             }
@@ -34,13 +49,14 @@ impl Delivery {
         self
     }
 
-    /// If the delivery was restored, assumes that the current segment was published after the backup.
+    /// If the delivery was restored, assumes that there was a call for the current segment at the beginning
+    /// of the lost window, and another one at its end.
     pub(super) fn assume_lost_call(&mut self) {
-        let Some(backup_at) = self.lost_since else { return };
-        self.unknown_since = self.unknown_outcome_since().into_iter().chain([backup_at]).min();
-        self.intent.get_or_insert(Intent {
+        let Some(LostWindow { since, until, .. }) = self.lost_window else { return };
+        self.unknown_since = self.unknown_outcome_since().into_iter().chain([since]).min();
+        self.intent = Some(Intent {
             attempt: self.attempts,
-            at: backup_at,
+            at: until,
             may_still_run: true,
             retry_at: None,
             is_duplicate: false,
@@ -66,8 +82,13 @@ mod tests {
         Delivery { publish_at: noon() + HOUR, ..a_delivery() }.restored(noon() - HOUR, noon())
     }
 
+    /// After a process that was killed cannot have a call in progress any more.
     fn resolved(delivery: Delivery, resolution: Resolution) -> Delivery {
-        delivery.record_look_up(resolution, TimeDelta::seconds(60), noon(), 0)
+        delivery.record_look_up(resolution, TimeDelta::seconds(60), settled(), 0)
+    }
+
+    fn settled() -> DateTime<Utc> {
+        noon() + TimeDelta::seconds(66)
     }
 
     #[test]
@@ -85,7 +106,7 @@ mod tests {
 
         assert_eq!(delivery.next_step(noon() + HOUR - TimeDelta::seconds(1)), NextStep::Wait(noon() + HOUR));
         assert_eq!(delivery.next_step(noon() + HOUR), NextStep::Publish);
-        assert!(!delivery.may_have_published());
+        assert!(delivery.may_have_published(), "a call of the lost window may have been for other uploads");
     }
 
     #[test]
@@ -101,12 +122,12 @@ mod tests {
         let delivery = Delivery { segments, ..restored() };
 
         let second = resolved(delivery, Resolution::Found(Published::new("p1", noon() - TimeDelta::minutes(5))));
-        assert_eq!(second.next_step(noon()), NextStep::LookUp);
+        assert_eq!(second.next_step(settled()), NextStep::LookUp);
         let absent = resolved(second, Resolution::NotPublished);
-        assert_eq!(absent.next_step(noon()), NextStep::Publish);
+        assert_eq!(absent.next_step(settled() + TimeDelta::seconds(5)), NextStep::Publish);
         // Nothing can answer a segment that was not public.
-        let third = absent.open_intent(noon()).record_publish(Ok(Published::new("p2", noon())), noon(), 0);
-        assert_eq!(third.next_step(noon()), NextStep::Publish);
+        let third = absent.open_intent(settled()).record_publish(Ok(Published::new("p2", settled())), settled(), 0);
+        assert_eq!(third.next_step(settled()), NextStep::Publish);
     }
 
     #[test]

@@ -61,7 +61,7 @@ impl Delivery {
         let wait = self.back_off(jitter);
         match outcome {
             Ok(published) => {
-                self.lost_since = None;
+                self.lost_window = None;
                 self.published(published, now)
             }
             Err(AttemptError::Refused { reason }) => self.failed(reason, FailureClass::Refused),

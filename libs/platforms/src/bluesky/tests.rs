@@ -82,6 +82,7 @@ impl Fixture {
             reference: "1",
             progress: None,
             may_have_published: false,
+            lost_window: None,
             publish_at: noon() + before,
             called_at: noon(),
             files,

@@ -139,8 +139,8 @@ pub(super) async fn resolve(facebook: &Facebook, request: &PublishRequest<'_>, s
     let progress = Progress::stored(request);
     let form = match Form::from_request(request) {
         Ok(form) if progress.is_whole(form) => form,
-        // The public call comes after all files, so it was never made.
-        _ => return Resolution::NotPublished,
+        Ok(_) => return request.never_made(),
+        Err(_) => return Resolution::NotPublished,
     };
     match (form, &progress.video) {
         (Form::Post(_), _) => {
@@ -157,7 +157,7 @@ pub(super) async fn resolve(facebook: &Facebook, request: &PublishRequest<'_>, s
             Err(failure) => failure.resolution(),
         },
         (_, Some(video)) => resolve_video(facebook, request, form, video).await,
-        (_, None) => Resolution::NotPublished,
+        (_, None) => request.never_made(),
     }
 }
 

@@ -239,8 +239,8 @@ impl<A: PublishAdapter> Publish for A {
             return Resolution::Pending { reason: "the stored progress of the post could not be read".to_owned() };
         };
         if progress.files.len() != request.media.len() {
-            // The publish call comes after all files, so it was never made.
-            return Resolution::NotPublished;
+            // The publish call comes after all files.
+            return request.never_made();
         }
         let looked_up = async {
             let prepared = match prepared(self, request, &progress, false).await {

@@ -1,5 +1,7 @@
 //! Looking up a status among those of its account.
 
+use chrono::TimeDelta;
+
 use super::account;
 use super::api::Api;
 use super::api::statuses::{Status, Uploaded};
@@ -10,7 +12,10 @@ use super::preparation::Progress;
 use crate::deadline::Deadline;
 use crate::kit::{CallError, ErrorKind};
 use crate::publish_request::{PublishRequest, ReplyTo};
-use crate::recognition::{self, PostMatch, Recognition, Timeline, TimelineSnapshot};
+use crate::recognition::{self, Listed, PostMatch, Recognition, Timeline, TimelineSnapshot};
+
+/// How far a server's clock may be behind ours.
+const CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
 
 /// Why the listing could not be read.
 #[derive(Debug)]
@@ -60,6 +65,8 @@ impl StatusTimeline<'_> {
             (Some(ReplyTo { root, parent }), _) => &[parent, root].map(|it| it.platform_post_id.clone()),
             (None, Some(TimelineSnapshot::Showed(ids))) => ids.as_slice(),
             (None, Some(TimelineSnapshot::Unreadable)) => return Err(ListingError::Forbidden),
+            // The statuses of the lost window are found by their times.
+            (None, None) if self.request.lost_window.is_some() => &[],
             (None, None) => {
                 return Ok(Recognition::Pending { reason: "the account's earlier posts were not read".to_owned() });
             }
@@ -102,7 +109,11 @@ impl Timeline for StatusTimeline<'_> {
     async fn page(&self, after: Option<&str>) -> Result<Vec<Status>, CallError> {
         let Some(account) = account::id_on_server(self.request.profile) else { return Ok(Vec::new()) };
         let token = &self.request.credentials.access_token;
-        self.api.statuses(self.grant, token, account, after, self.watch.now()).await
+        let mut statuses = self.api.statuses(self.grant, token, account, after, self.watch.now()).await?;
+        if let (Some(lost), None) = (self.request.lost_window, &self.progress.before) {
+            statuses.retain(|it| it.at().is_none_or(|at| lost.since - CLOCK_SKEW <= at));
+        }
+        Ok(statuses)
     }
 
     /// One file is in one status only, so a status with our files is ours even if its text was

@@ -95,8 +95,8 @@ impl Publish for Mastodon {
             return Resolution::Pending { reason: "the stored preparation cannot be read".to_owned() };
         };
         if progress.media.len() != request.media.len() {
-            // The publish call comes after all files, so it was never made.
-            return Resolution::NotPublished;
+            // The publish call comes after all files.
+            return request.never_made();
         }
         let has_key = grant.software.keeps_keys() && request.now < since + KEY_LIFETIME;
         let looked = deadline.within(LOOK_UP_TIMEOUT, self.look_up(request, &grant, &progress, &deadline)).await;

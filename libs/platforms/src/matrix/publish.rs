@@ -111,8 +111,7 @@ impl Publish for Matrix {
             Ok(grant) => grant,
             Err(lost) => return Resolution::Unauthorized { reason: lost.into_reason() },
         };
-        // Messages that cannot be built were never sent.
-        let Ok(Some(room_post)) = RoomPost::new(request, &grant) else { return Resolution::NotPublished };
+        let Ok(Some(room_post)) = RoomPost::new(request, &grant) else { return request.never_made() };
         let resolving = self.settle(&room_post, request, since);
         let late = || Resolution::Pending { reason: TransportError::Late.message(ERRORS.title) };
         Deadline::begin(request.now).within(WITHIN, resolving).await.unwrap_or_else(late)

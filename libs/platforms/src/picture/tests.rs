@@ -105,6 +105,7 @@ fn job<'a>(
         reference: "1",
         progress: None,
         may_have_published: false,
+        lost_window: None,
         publish_at: noon() + TimeDelta::minutes(2),
         called_at: noon(),
         files,

@@ -23,11 +23,11 @@ const UNREADABLE_THREAD: &[&str] = &["not_allowed_token_type", "thread_not_found
 
 /// Looks up whether the publish call took effect.
 pub(super) async fn resolve(api: &Api, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
-    // Without a channel or one of its files, the call was never made.
+    // Without a channel, the call was never made.
     let Ok(channel) = channel(request) else { return Resolution::NotPublished };
     let progress = Progress::load(request);
     if progress.files.len() != request.media.len() {
-        return Resolution::NotPublished;
+        return request.never_made();
     }
     match progress.files.first() {
         Some(file) => look_up_files(api, request, channel, (file, &progress)).await,

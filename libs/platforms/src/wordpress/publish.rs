@@ -49,9 +49,8 @@ impl Publish for Wordpress {
             Ok(grant) => grant,
             Err(unreadable) => return Resolution::Unauthorized { reason: unreadable.to_string() },
         };
-        // Without a draft, the call was never made.
         let progress = Progress::load(request);
-        let Some(draft) = progress.draft.filter(|_| progress.is_whole) else { return Resolution::NotPublished };
+        let Some(draft) = progress.draft.filter(|_| progress.is_whole) else { return request.never_made() };
         let post = match self.api.post(grant.caller(request.credentials, request.now), draft).await {
             Ok(post) => post,
             Err(error) if error.has_code(&[NO_POST]) => return deleted(),

@@ -10,6 +10,10 @@ use crate::item::from_item;
 use crate::schema::Table;
 use crate::write_outcome::WriteOutcome;
 
+fn is_marked(delivery: &Delivery, backup_at: DateTime<Utc>) -> bool {
+    delivery.state == State::Waiting && delivery.lost_window.is_some_and(|it| it.since == backup_at)
+}
+
 impl Store {
     /// Marks every unfinished delivery of a backup that was complete at `backup_at`: what it published
     /// since is looked up first. Returns how many were marked.
@@ -23,7 +27,7 @@ impl Store {
             // The planner's checkpoint has no post.
             for item in page.items.unwrap_or_default().into_iter().filter(|it| number(it, "post_id").is_some()) {
                 let before: Delivery = from_item(item)?;
-                if before.has_ended() || before.lost_since == Some(backup_at) && before.state == State::Waiting {
+                if before.has_ended() || is_marked(&before, backup_at) {
                     continue;
                 }
                 let after = before.clone().restored(backup_at, now).with_write_id(self.random.u64());

@@ -265,7 +265,7 @@ async fn unfinished_deliveries_of_a_backup_are_looked_up() {
 
     assert_eq!((marked, again), (1, 0));
     let marked = read(&store, &waiting).await.unwrap();
-    assert_eq!(marked.lost_since, Some(noon()));
+    assert_eq!(marked.lost_window.map(|it| it.since), Some(noon()));
     assert_eq!(due(&store, later(3_600)).await.len(), 1);
     assert_eq!(read(&store, &ended).await, Some(ended));
 }

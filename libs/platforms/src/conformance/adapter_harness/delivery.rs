@@ -323,6 +323,7 @@ impl<N: FakePlatform> AdapterHarness<N> {
             reference: &post.reference,
             progress: post.progress.as_deref(),
             may_have_published: post.unknown_since.lock().unwrap().is_some(),
+            lost_window: None,
             publish_at: post.publish_at,
             called_at: self.clock.now(),
             files: &post.files,

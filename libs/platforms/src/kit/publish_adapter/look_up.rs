@@ -85,6 +85,8 @@ pub(super) async fn resolve<A: PublishAdapter>(
         (LookUpMethod::None { advice }, _) => return adapter.without_look_up(request, prepared, since, advice).await,
         (LookUpMethod::List { snapshot: true }, _) if request.segment != SegmentKind::Post => Some([].as_slice()),
         (LookUpMethod::List { snapshot: true }, Some(TimelineSnapshot::Showed(known))) => Some(known.as_slice()),
+        // Without a snapshot, the posts of the lost window are found by their times.
+        (LookUpMethod::List { snapshot: true }, None) if request.lost_window.is_some() => None,
         (LookUpMethod::List { snapshot: true }, _) => {
             let advice = "the posts of the account were not listed before the publish call".to_owned();
             return adapter.without_look_up(request, prepared, since, advice).await;

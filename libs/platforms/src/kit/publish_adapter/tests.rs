@@ -212,6 +212,7 @@ impl Target {
             reference: "post-1",
             progress: self.progress.as_deref(),
             may_have_published: false,
+            lost_window: None,
             publish_at: noon(),
             called_at: self.now,
             files: &Files,

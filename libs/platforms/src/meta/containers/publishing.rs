@@ -46,8 +46,7 @@ pub(crate) async fn resolve(
     request: &PublishRequest<'_>,
     since: DateTime<Utc>,
 ) -> Resolution {
-    // Without a container, there was no call.
-    let Some(publication) = Publication::platform(platform, request) else { return Resolution::NotPublished };
+    let Some(publication) = Publication::platform(platform, request) else { return request.never_made() };
     deadline::look_up(platform.graph().title(), request, publication.resolve(since)).await
 }
 

@@ -56,6 +56,7 @@ async fn check_file(url: Option<String>) -> Result<String, AttemptError> {
         reference: "1",
         progress: None,
         may_have_published: false,
+        lost_window: None,
         publish_at: noon(),
         called_at: noon(),
         files: &files,

@@ -1,0 +1,193 @@
+//! `social-server`, the service on one machine, as a process with the settings of an operator.
+
+mod backups;
+mod operation;
+
+use std::{
+    fs,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+use domain::clock::Clock;
+use fakes::mastodon::Server as Mastodon;
+use platforms::conformance::fake_platform::FakePlatform;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{
+    deployment::{Deployment, User, targets},
+    ensure,
+    error::{Result, TestError},
+    fail,
+    harness::{Ready, binary},
+    http_response::integer,
+    moment,
+    platforms::{connecting::connect, scenes::Scenes},
+    report::Report,
+};
+
+const FIRST_USER: &str = "owner@example.com";
+
+const METRICS_TOKEN: &str = "token of the metrics";
+
+/// What an operator has: a folder, settings, and a Mastodon server in the same network.
+struct Machine {
+    folder: TempDir,
+    mastodon: Mastodon,
+    port: u16,
+}
+
+/// A running service; it is killed when this is dropped.
+struct Service {
+    child: Child,
+    log: PathBuf,
+    /// From the start of the process until it was ready.
+    started_in: Duration,
+}
+
+impl Machine {
+    async fn new() -> Result<Self> {
+        let mastodon = Mastodon::start(Clock::System).await;
+        let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        Ok(Self { folder: TempDir::new()?, mastodon, port })
+    }
+
+    fn origin(&self) -> String {
+        format!("http://localhost:{}", self.port)
+    }
+
+    fn data(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The program with the settings for this data folder.
+    fn command(&self, data: &Path, arguments: &[&str]) -> Result<Command> {
+        let private: Vec<_> = self.mastodon.addresses().iter().map(SocketAddr::to_string).collect();
+        let mut command = Command::new(binary("social-server")?);
+        command
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env("DATA", data)
+            .env("ORIGIN", self.origin())
+            .env("LISTEN", format!("127.0.0.1:{}", self.port))
+            .env("PRIVATE_ADDRESSES", private.join(","))
+            .env("METRICS_TOKEN", METRICS_TOKEN)
+            .env("REQUESTS_PER_MINUTE", "100000000")
+            .env("MEDIA_PER_MINUTE", "100000000")
+            .stdin(Stdio::null());
+        Ok(command)
+    }
+
+    /// Runs a command to its end.
+    fn output(&self, data: &Path, arguments: &[&str]) -> Result<Output> {
+        Ok(self.command(data, arguments)?.output()?)
+    }
+
+    /// Runs a command that has to succeed; returns what it printed.
+    fn run(&self, data: &Path, arguments: &[&str]) -> Result<String> {
+        let output = self.output(data, arguments)?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+        ensure!(output.status.success(), "{arguments:?}: {}\n{}", output.status, text(&output.stderr));
+        Ok(text(&output.stdout))
+    }
+
+    async fn start(&self, data: &Path) -> Result<Service> {
+        let log = self.folder.path().join("log");
+        let started = Instant::now();
+        let child = self.command(data, &[])?.stderr(fs::File::create(&log)?).spawn()?;
+        let mut service = Service { child, log, started_in: Duration::ZERO };
+        let http = reqwest::Client::new();
+        loop {
+            let ready = http.get(format!("{}/ready", self.origin())).send().await;
+            if ready.is_ok_and(|it| it.status().is_success()) {
+                service.started_in = started.elapsed();
+                return Ok(service);
+            }
+            let ended = service.child.try_wait()?;
+            if ended.is_some() || Duration::from_mins(1) < started.elapsed() {
+                fail!("social-server is not ready ({ended:?}):\n{}", service.log()?);
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    async fn deployment(&self) -> Result<Deployment> {
+        let origin = self.origin();
+        let base_url = format!("{origin}/api/v1");
+        Deployment::new(Ready { origin, base_url, token: String::new(), stores: Value::Null }).await
+    }
+
+    /// Signs in with a link, and gets a token by the device flow.
+    async fn user<'a>(&self, deployment: &'a Deployment, link: &str) -> Result<User<'a>> {
+        let mut browser = deployment.browser()?;
+        let page = browser.open(link).await?;
+        let fields: &[_] = if page.form_with_field("email").is_some() { &[("email", FIRST_USER)] } else { &[] };
+        let page = browser.press(&page, "Sign in", fields).await?;
+        ensure!(page.url.path() == "/account", "{}", page.test_error("the link did not sign in"));
+        let api = deployment.grant(&mut browser, FIRST_USER, &[]).await?;
+        User::from_token(deployment, api, browser).await
+    }
+
+    /// How often a text is public.
+    fn public(&self, text: &str) -> usize {
+        self.mastodon.public_posts().iter().filter(|it| it.text == text).count()
+    }
+}
+
+impl Service {
+    fn log(&self) -> Result<String> {
+        Ok(fs::read_to_string(&self.log)?)
+    }
+
+    /// The link for the first user, which is printed once.
+    fn first_link(&self) -> Result<String> {
+        let log = self.log()?;
+        let link = log.split_whitespace().find(|it| it.contains("/sign-in/link?token="));
+        link.map(str::to_owned).ok_or_else(|| TestError::new(format!("no sign-in link was printed:\n{log}")))
+    }
+
+    /// Sends SIGTERM; returns the time until the process has ended.
+    async fn terminate(mut self) -> Result<Duration> {
+        let asked = Instant::now();
+        let sent = Command::new("kill").arg(self.child.id().to_string()).status()?;
+        ensure!(sent.success(), "kill: {sent}");
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                ensure!(status.success(), "after SIGTERM: {status}\n{}", self.log()?);
+                return Ok(asked.elapsed());
+            }
+            ensure!(asked.elapsed() < Duration::from_secs(30), "still running 30 s after SIGTERM");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The account on the Mastodon server.
+async fn account(machine: &Machine, user: &User<'_>) -> Result<Value> {
+    connect(user, &machine.mastodon).await
+}
+
+/// Creates a post that is due in so many milliseconds; returns its id.
+async fn post(user: &User<'_>, connection: &Value, content: &str, due_in_ms: i64) -> Result<i64> {
+    let due = moment::now() + chrono::TimeDelta::milliseconds(due_in_ms);
+    let body =
+        json!({ "content": content, "platforms": targets(&[connection])?, "scheduled_at": moment::written(due) });
+    integer(&user.create(&body).await?, "id")
+}
+
+/// Runs every scene.
+pub async fn run(report: &mut Report) {
+    let mut scenes = Scenes { part: "one machine", report };
+    operation::run(&mut scenes).await;
+    backups::run(&mut scenes).await;
+}

@@ -1,0 +1,128 @@
+//! An operator starts, watches and stops the service.
+
+use std::time::Duration;
+
+use super::{METRICS_TOKEN, Machine, account, post};
+use crate::{
+    deployment::{fresh, targets},
+    ensure,
+    error::{Result, same},
+    http_response::text,
+    moment,
+    platforms::scenes::{Figures, Scenes},
+};
+
+pub(super) async fn run(scenes: &mut Scenes<'_>) {
+    scenes.measure("the first user signs in with the printed link and publishes", first_post()).await;
+    scenes.play("every wrong setting is printed", wrong_settings()).await;
+    scenes.play("a post that is due during a stop is published once after it", stop_and_start()).await;
+    scenes.play("a second process on the same folder is refused", second_process()).await;
+    scenes.play("health and doctor say what is wrong", health_and_doctor()).await;
+}
+
+async fn first_post() -> Result<Figures> {
+    let machine = Machine::new().await?;
+    let data = machine.data("data");
+    let service = machine.start(&data).await?;
+    let deployment = machine.deployment().await?;
+    let link = service.first_link()?;
+    let user = machine.user(&deployment, &link).await?;
+    let again = deployment.browser()?.open(&link).await?;
+    same(again.status.as_u16(), 400, "the status of a used link")?;
+    let account = account(&machine, &user).await?;
+    let (content, picture) = (fresh("first"), user.picture().await?);
+    let body = serde_json::json!({
+        "content": content, "platforms": targets(&[&account])?, "media": [picture], "scheduled_at": moment::in_seconds(2),
+    });
+    let id = crate::http_response::integer(&user.create(&body).await?, "id")?;
+    let published = user.reaches(id, "published", 30).await?;
+    same(machine.public(&content), 1, "public posts")?;
+    ensure!(!text(&published["platforms"][0], "platform_post_id")?.is_empty(), "{published}");
+
+    let metrics = |token: &'static str| {
+        let url = format!("{}/metrics", machine.origin());
+        deployment.http().get(url).header("authorization", format!("Bearer {token}")).send()
+    };
+    same(metrics("another").await?.status().as_u16(), 401, "metrics with another token")?;
+    let shown = metrics(METRICS_TOKEN).await?.text().await?;
+    for line in
+        ["social_published_total{platform=\"mastodon\"} 1", "social_lateness_seconds_count{platform=\"mastodon\"} 1"]
+    {
+        ensure!(shown.lines().any(|it| it == line), "{line} is not in the metrics:\n{shown}");
+    }
+    for line in service.log()?.lines().filter(|it| !it.is_empty() && it.starts_with('{')) {
+        let _: serde_json::Value = serde_json::from_str(line)?;
+    }
+    Ok(vec![("ms from start to ready", i64::try_from(service.started_in.as_millis())?)])
+}
+
+async fn wrong_settings() -> Result {
+    let machine = Machine::new().await?;
+    let mut command = machine.command(&machine.data("data"), &[])?;
+    let output = command
+        .env("ORIGIN", "http://social.example")
+        .env("LISTEN", "everywhere")
+        .env("PLATFORM_SECRETS_FILE", "/does/not/exist")
+        .output()?;
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+    same(output.status.code(), Some(2), "the exit code")?;
+    ensure!(printed.contains("PLATFORM_SECRETS_FILE (/does/not/exist)"), "{printed}");
+    let output = command.env_remove("PLATFORM_SECRETS_FILE").output()?;
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+    for part in ["ORIGIN", "https://", "LISTEN"] {
+        ensure!(printed.contains(part), "{part} is not in {printed}");
+    }
+    ensure!(!machine.data("data").exists(), "a folder was created");
+    Ok(())
+}
+
+async fn stop_and_start() -> Result {
+    let machine = Machine::new().await?;
+    let data = machine.data("data");
+    let service = machine.start(&data).await?;
+    let deployment = machine.deployment().await?;
+    let user = machine.user(&deployment, &service.first_link()?).await?;
+    let account = account(&machine, &user).await?;
+    let (content, later) = (fresh("stop"), fresh("after"));
+    let first = post(&user, &account, &content, 1_500).await?;
+    let second = post(&user, &account, &later, 8_000).await?;
+    let stopped = service.terminate().await?;
+    ensure!(stopped < Duration::from_secs(30), "stopping took {stopped:?}");
+
+    let service = machine.start(&data).await?;
+    user.reaches(first, "published", 120).await?;
+    user.reaches(second, "published", 120).await?;
+    same((machine.public(&content), machine.public(&later)), (1, 1), "public posts")?;
+    ensure!(!service.log()?.contains("/sign-in/link"), "a link is printed at the first start only");
+    Ok(())
+}
+
+async fn second_process() -> Result {
+    let machine = Machine::new().await?;
+    let data = machine.data("data");
+    let _service = machine.start(&data).await?;
+    let output = machine.command(&data, &[])?.env("LISTEN", "127.0.0.1:0").output()?;
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+    ensure!(!output.status.success() && printed.contains("another process uses"), "{printed}");
+    Ok(())
+}
+
+async fn health_and_doctor() -> Result {
+    let machine = Machine::new().await?;
+    let data = machine.data("data");
+    ensure!(!machine.output(&data, &["health"])?.status.success(), "healthy without a process");
+    let _service = machine.start(&data).await?;
+    machine.run(&data, &["health"])?;
+    let mut doctor = machine.command(&data, &["doctor"])?;
+    // No platform is reached from here, so none is asked.
+    let output = doctor.env("PLATFORMS", r#"{"mastodon": {}}"#).output()?;
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    for line in ["ok    configuration: valid", "ok    disk: ", "ok    origin: ", "is in use by the running service"] {
+        ensure!(printed.contains(line), "{line} is not in\n{printed}");
+    }
+    ensure!(output.status.success(), "{printed}");
+    let output = doctor.env("ORIGIN", "http://localhost:9").output()?;
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    ensure!(!output.status.success() && printed.contains("FAIL  origin: http://localhost:9"), "{printed}");
+    Ok(())
+}
