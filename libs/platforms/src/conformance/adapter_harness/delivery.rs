@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::{AttemptError, CANDIDATE_WAIT, Claim, Published, Resolution};
+use domain::delivery::{AttemptError, CANDIDATE_WAIT, Claim, LostWindow, Published, Resolution};
 use domain::id::MediaId;
 use domain::media::{Attachment, MimeType, PictureBounds};
 use domain::options::Options;
@@ -44,6 +44,7 @@ pub struct Post<'a> {
     pub reply_to: Option<(Published, Published)>,
     /// When the first publish call with an unknown outcome began.
     unknown_since: Mutex<Option<DateTime<Utc>>>,
+    lost_window: Option<LostWindow>,
     files: TestFiles,
     attachments: Vec<Attachment>,
 }
@@ -86,6 +87,7 @@ impl<N: FakePlatform> AdapterHarness<N> {
             segment: SegmentKind::Post,
             reply_to: None,
             unknown_since: Mutex::default(),
+            lost_window: None,
             files,
             attachments,
         }
@@ -233,6 +235,15 @@ impl<N: FakePlatform> AdapterHarness<N> {
         }
     }
 
+    /// Restores a backup of `backup_at`, which has this progress of the post and no claim of later posts. The
+    /// outcome of the post's publish call is unknown then.
+    pub fn restore(&self, post: &mut Post<'_>, backup_at: DateTime<Utc>, progress: Option<String>) {
+        post.progress = progress;
+        post.unknown_since = Mutex::new(Some(backup_at));
+        post.lost_window = Some(LostWindow { since: backup_at, until: self.clock.now(), was_due: true });
+        self.claims.lock().unwrap().clear();
+    }
+
     pub async fn follow_up(
         &self,
         post: &Post<'_>,
@@ -323,7 +334,7 @@ impl<N: FakePlatform> AdapterHarness<N> {
             reference: &post.reference,
             progress: post.progress.as_deref(),
             may_have_published: post.unknown_since.lock().unwrap().is_some(),
-            lost_window: None,
+            lost_window: post.lost_window,
             publish_at: post.publish_at,
             called_at: self.clock.now(),
             files: &post.files,

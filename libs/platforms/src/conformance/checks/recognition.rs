@@ -184,6 +184,37 @@ pub async fn lost_post_is_found_among_manual_posts<N: FakePlatform>() {
     }
 }
 
+/// A backup is restored that is older than the publish call, and perhaps older than the preparation. Nothing
+/// that is public is reported as missing, so nothing is sent again.
+pub async fn post_of_a_lost_window_is_not_sent_again<N: FakePlatform>() {
+    for (has_picture, was_prepared) in [(false, false), (false, true), (true, false), (true, true)] {
+        let harness = AdapterHarness::<N>::new().await;
+        let account = harness.connect().await;
+        let files =
+            |number| if has_picture { vec![sample(MimeType::Png, number)] } else { required_files(&account, number) };
+        let backup_at = harness.clock.now();
+        let mut other = harness.post(&account, "also after the backup", files(1));
+        harness.deliver(&mut other).await.unwrap();
+        let mut post = harness.post(&account, "after the backup", files(2));
+        harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+        let prepared = post.progress.clone().filter(|_| was_prepared);
+        let sent = harness.deliver(&mut post).await.unwrap().published;
+        harness.clock.advance(TimeDelta::hours(3));
+
+        harness.restore(&mut post, backup_at, prepared);
+        let called_at = harness.clock.now();
+        harness.clock.advance(TimeDelta::minutes(10));
+        let resolution = harness.resolve(&post, called_at).await;
+
+        let is_right = match &resolution {
+            Resolution::Found(found) | Resolution::Candidate(found) => found.platform_post_id == sent.platform_post_id,
+            Resolution::Pending { .. } | Resolution::Undeterminable { .. } => true,
+            _ => false,
+        };
+        assert!(is_right, "picture: {has_picture}, prepared: {was_prepared}: {resolution:?}");
+    }
+}
+
 /// The call did not arrive. None of the others is claimed, and the post is sent again only if a
 /// complete list does not have it.
 pub async fn manual_posts_are_not_claimed<N: FakePlatform>() {
