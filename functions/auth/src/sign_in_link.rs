@@ -37,7 +37,7 @@ pub trait SignInLinks: fmt::Debug + Send + Sync {
     /// A link that is valid and unused.
     async fn find(&self, token: &str) -> Result<Option<SignInLink>, LinkError>;
 
-    /// The same, and the link is used from now on. Of concurrent calls, one gets it.
+    /// Like [`SignInLinks::find`], and the link is used from now on. Of concurrent calls, one gets it.
     async fn redeem(&self, token: &str) -> Result<Option<SignInLink>, LinkError>;
 }
 

@@ -20,6 +20,10 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
+/// That of musl, with which releases are linked, is slow in a process with several threads.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// How long deliveries in progress may take after a signal to stop.
 const STOP_LIMIT: Duration = Duration::from_secs(25);
 
@@ -128,7 +132,7 @@ async fn run(mut config: Config) -> Result<(), Failure> {
     let (listen, uses_links) = (config.listen, config.oidc.is_none());
     let public = TcpListener::bind(listen).await.map_err(|source| ServerError::Listen { address: listen, source })?;
     let own = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-    let own_origin = format!("http://localhost:{}", own.local_addr()?.port());
+    let own_origin = format!("http://{}", own.local_addr()?);
     let mut terminations = signal(SignalKind::terminate())?;
     let data = config.place.open()?;
     if data.is_new() {

@@ -72,7 +72,7 @@ impl SealingKey {
         derived
     }
 
-    /// The same as text.
+    /// Like [`Self::derived`], as text.
     pub(crate) fn derived_text(&self, purpose: &str) -> SecretString {
         URL_SAFE_NO_PAD.encode(self.derived(purpose)).into()
     }

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Posts that are published after the backup.
-const IN_THE_WINDOW: usize = 20;
+const IN_THE_WINDOW: usize = 8;
 
 pub(super) async fn run(scenes: &mut Scenes<'_>) {
     scenes.measure("a restored backup publishes nothing twice and loses nothing", restore()).await;
