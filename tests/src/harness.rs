@@ -76,7 +76,20 @@ impl Harness {
         Self::start_with(&binary("local")?, &arguments).await
     }
 
+    /// Starts `local` with the data in this folder and without rate limits; 0 takes a free port. The
+    /// variables are added to its environment.
+    pub async fn start_on(data: &Path, port: u16, variables: &[(&str, &Path)]) -> Result<Self> {
+        let (data, port) = (data.to_string_lossy().into_owned(), port.to_string());
+        let mut arguments = vec!["--data", &data, "--port", &port];
+        arguments.extend(LIFTED);
+        Self::start_in(&binary("local")?, &arguments, variables).await
+    }
+
     pub async fn start_with(binary: &Path, arguments: &[&str]) -> Result<Self> {
+        Self::start_in(binary, arguments, &[]).await
+    }
+
+    async fn start_in(binary: &Path, arguments: &[&str], variables: &[(&str, &Path)]) -> Result<Self> {
         let folder = TempDir::new()?;
         let ready_file = folder.path().join("ready.json");
         let log = fs::File::create(folder.path().join("log"))?;
@@ -86,6 +99,7 @@ impl Harness {
             .arg("--ready-file")
             .arg(&ready_file)
             .env("LOG_LEVEL", LOGGED)
+            .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log)
@@ -139,6 +153,10 @@ impl Drop for Harness {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+pub fn free_port() -> Result<u16> {
+    Ok(std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
 /// A binary that was built into the same folder as this one.

