@@ -22,6 +22,7 @@ mod error;
 mod exchange_authorization_code;
 mod exchange_device_code;
 mod metadata;
+mod new_session;
 pub mod oidc;
 mod request;
 mod show_user;
@@ -75,13 +76,19 @@ api::routes!(App: create_device_code, exchange_device_code, exchange_authorizati
 
 /// The routes, to be completed by [`api::finish`].
 pub fn router(app: App) -> Router {
+    let of_links = match app.method {
+        SignInMethod::Oidc(_) => Router::new(),
+        SignInMethod::Links(_) => Router::new()
+            .route("/sign-in", post(sign_in_link::send))
+            .route("/sign-in/link", get(sign_in_link::show).post(sign_in_link::redeem)),
+    };
     routes()
+        .merge(of_links)
         .route("/api/v1/openapi.json", get(docs::openapi))
         .route("/", get(start_page::start_page))
         .route("/docs", get(docs::docs))
-        .route("/sign-in", get(sign_in::sign_in).post(sign_in_link::send))
+        .route("/sign-in", get(sign_in::sign_in))
         .route("/sign-in/callback", get(sign_in::callback))
-        .route("/sign-in/link", get(sign_in_link::show).post(sign_in_link::redeem))
         .route("/sign-out", post(sign_in::sign_out))
         .route("/device", get(approve_device::show_device).post(approve_device::enter_code))
         .route("/oauth/authorize", get(authorize::show_authorization).post(authorize::decide))

@@ -2,21 +2,21 @@
 
 use api::page::{Page, PageError, PageForm, PageQuery, PageResult};
 use api::session::{cleared_cookie, cookie, local_path, set_cookie, sign_in as sign_in_address, sign_in_again_path};
-use api::{Api, ClientIp, SignedIn};
+use api::{ClientIp, SignedIn};
 use askama::Template;
 use axum::extract::State;
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use chrono::TimeDelta;
 use cloud::audit::{self, Event};
-use domain::user::User;
 use http::header::{REFRESH, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
-use storage::{CreateUserOutcome, Identity, WriteRetries};
+use storage::Identity;
 use subtle::ConstantTimeEq;
 
+use crate::new_session::{NewSession, audit_sign_in, find_or_create_user};
 use crate::oidc::{Attempt, IssuerUser, OidcError};
 use crate::{App, Oidc, SignInMethod, sign_in_link};
 
@@ -73,17 +73,6 @@ pub(crate) async fn callback(
     let (_, session, next) = signed_in?;
     let cookies = AppendHeaders([(SET_COOKIE, session), (SET_COOKIE, cleared_cookie(COOKIE_NAME))]);
     Ok((cookies, Redirect::to(&next)).into_response())
-}
-
-/// The user, the cookie of the new session, and the page to redirect to.
-pub(crate) type NewSession = (User, HeaderValue, String);
-
-pub(crate) fn audit_sign_in(signed_in: &PageResult<NewSession>, address: ClientIp) {
-    let entry = match signed_in {
-        Ok((user, ..)) => audit::Entry::new(Event::SignedIn).user(user.user_id),
-        Err(error) => audit::Entry::new(Event::SignInFailed).why(error.title()),
-    };
-    entry.address(address.0).write();
 }
 
 async fn complete_sign_in(
@@ -197,46 +186,6 @@ fn check_sign_up(app: &App, oidc_user: &IssuerUser) -> PageResult<()> {
         ),
     );
     Err(error.with_link(sign_in_again_path("/account"), "Sign in with another account"))
-}
-
-/// Finds the user, or creates one at the first sign-in.
-pub(crate) async fn find_or_create_user(api: &Api, identity: &Identity, name: &str, email: &str) -> PageResult<User> {
-    // If a new user signs in twice at once, one of the conditional writes fails, and the next attempt
-    // finds the user that the other one created.
-    let mut retries = WriteRetries::without_waits(3);
-    loop {
-        if let Some(user) = find_user(api, identity, name, email).await? {
-            return Ok(user);
-        }
-        let user = User::new(api.ids.fresh(), name, email, api.clock.now());
-        if api.store.join(identity, &user).await? == CreateUserOutcome::Ours {
-            tracing::info!(user_id = user.user_id.get(), "a user signed in for the first time");
-            return Ok(user);
-        }
-        retries.next_attempt().await?;
-    }
-}
-
-/// Finds the user and updates the name and the e-mail address.
-async fn find_user(api: &Api, identity: &Identity, name: &str, email: &str) -> PageResult<Option<User>> {
-    let Some(id) = api.store.user_of(identity).await? else {
-        return Ok(None);
-    };
-    let Some(mut user) = api.store.user(id).await? else {
-        return Ok(None);
-    };
-    if user.disabled {
-        return Err(PageError::new(
-            StatusCode::FORBIDDEN,
-            "Your access was revoked",
-            "The operator of this service revoked your access. If you think this is a mistake, contact the operator.",
-        ));
-    }
-    if user.name != name || user.email != email {
-        api.store.rename(id, name, email).await?;
-        (user.name, user.email) = (name.to_owned(), email.to_owned());
-    }
-    Ok(Some(user))
 }
 
 fn refused(error: Option<&str>, next: &str) -> PageError {

@@ -16,7 +16,7 @@ use http::header::SET_COOKIE;
 use serde::Deserialize;
 use storage::Identity;
 
-use crate::sign_in::{NewSession, audit_sign_in, find_or_create_user};
+use crate::new_session::{NewSession, audit_sign_in, find_or_create_user};
 use crate::{App, SignInMethod};
 
 /// The issuer of users who sign in with links; the subject is their e-mail address in lower case.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use api::{RateLimits, TrustedProxy};
 use auth::{ClientSecret, OidcConfig, SignUp};
-use cloud::config::{ConfigError, json, optional, parsed};
+use cloud::config::{ConfigError, json, optional, parsed, required};
 use connections::Guests;
 use domain::access_token::TokenLifetime;
 use domain::clock::Clock;
@@ -222,7 +222,7 @@ fn sealing_key() -> Result<Option<SealingKey>, ConfigError> {
 
 /// Cookies of pages are accepted by browsers only over TLS, or from the machine itself.
 fn origin() -> Result<String, ConfigError> {
-    let origin = api::origin_from_env()?;
+    let origin = api::parse_origin(&required("ORIGIN")?)?;
     let is_safe = Url::parse(&origin).is_ok_and(|it| it.scheme() == "https" || is_loopback(&it));
     let reason = "must begin with https://; only http://localhost works without TLS".to_owned();
     if is_safe { Ok(origin) } else { Err(ConfigError::Invalid { name: "ORIGIN", reason }) }

@@ -1,7 +1,7 @@
 //! The folder of all data of one deployment. One process at a time has it.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::ServerError;
 use crate::sealing_key::SealingKey;
+use crate::sync::write_durably;
 
 /// The version of what is stored. A program refuses folders with a later one.
 pub(crate) const FORMAT: u32 = 1;
@@ -58,7 +59,7 @@ impl DataFolder {
         match stored {
             None => write_instance(path, &key)?,
             Some(it) if FORMAT < it.format => {
-                return Err(ServerError::NewerFormat { path: path.to_owned(), found: it.format });
+                return Err(ServerError::NewerFormat { path: path.to_owned(), found: it.format, known: FORMAT });
             }
             Some(it) if it.key_check != check(&key) => return Err(ServerError::OtherKey(path.to_owned())),
             Some(_) => {}
@@ -100,16 +101,6 @@ pub(crate) fn write_instance(path: &Path, key: &SealingKey) -> Result<(), Server
     let written =
         serde_json::to_vec(&instance).map_err(Into::into).and_then(|json| write_durably(path, INSTANCE, &json));
     written.map_err(|source| ServerError::File { path: file, source })
-}
-
-/// Writes a file that only its owner can read. After a power cut, all of it is there or nothing.
-pub(crate) fn write_durably(folder: &Path, name: &str, content: &[u8]) -> std::io::Result<()> {
-    let part = folder.join(format!("{name}.part"));
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;
-    file.write_all(content)?;
-    file.sync_all()?;
-    std::fs::rename(&part, folder.join(name))?;
-    File::open(folder)?.sync_all()
 }
 
 fn read_instance(path: &Path) -> Result<Option<Instance>, ServerError> {

@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use crate::data_folder::FORMAT;
-
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     /// A socket failed.
@@ -33,10 +31,10 @@ pub enum ServerError {
     #[error("another process uses {}; stop it first", .0.display())]
     InUse(PathBuf),
     #[error(
-        "{} has the format {found}, and this program knows {FORMAT}; start the later version, or restore a backup of this one",
+        "{} has the format {found}, and this program knows {known}; start the later version, or restore a backup of this one",
         .path.display()
     )]
-    NewerFormat { path: PathBuf, found: u32 },
+    NewerFormat { path: PathBuf, found: u32, known: u32 },
     /// The folder has a database that no process of this folder wrote.
     #[error(
         "{} was copied or restored by hand; run `social-server restore --in-place TIME` with the time of the copy, so that \

@@ -59,9 +59,9 @@ mod tests {
         let of =
             |header: &str| trace_id(&[("traceparent".parse().unwrap(), header.parse().unwrap())].into_iter().collect());
 
-        assert_eq!(of(&format!("00-{id}-00f067aa0ba902b7-01")), id);
+        assert_eq!(of(&format!("00-{id}-00f067aa0b1902b7-01")), id);
         for invalid in
-            ["", "00", "00-xyz-00f067aa0ba902b7-01", &format!("00-{}-1-01", "0".repeat(32)), &id.to_uppercase()]
+            ["", "00", "00-xyz-00f067aa0b1902b7-01", &format!("00-{}-1-01", "0".repeat(32)), &id.to_uppercase()]
         {
             assert_ne!(of(invalid), id);
             assert_eq!(of(invalid).len(), 32, "{invalid}");

@@ -102,7 +102,7 @@ fn unpack(backup: &Path, key: &SealingKey, folder: &Path) -> Result<Manifest, Se
     };
     let manifest = unpacked().map_err(|error| invalid(error.to_string()))?;
     if FORMAT < manifest.format {
-        return Err(ServerError::NewerFormat { path: backup.to_owned(), found: manifest.format });
+        return Err(ServerError::NewerFormat { path: backup.to_owned(), found: manifest.format, known: FORMAT });
     }
     Ok(manifest)
 }

@@ -11,8 +11,8 @@ use ring::hmac::{HMAC_SHA256, Key, sign};
 use secrecy::{ExposeSecret, SecretBox, SecretString};
 use zeroize::Zeroizing;
 
-use crate::data_folder::write_durably;
 use crate::error::ServerError;
+use crate::sync::write_durably;
 
 /// The file in the data folder, which only its owner can read.
 const FILE: &str = "sealing.key";

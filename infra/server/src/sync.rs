@@ -1,7 +1,9 @@
-//! An upload is on disk before its response. `s3s-fs` writes a file and its metadata and renames them, and
+//! When files reach the disk. An upload does before its response: `s3s-fs` writes a file and its metadata and renames them, and
 //! leaves it to the operating system when they reach the disk.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use axum::extract::{Request, State};
@@ -51,4 +53,14 @@ pub(crate) fn sync_file_system(folder: &Path) -> std::io::Result<()> {
     File::open(folder)?.sync_all()?;
     nix::unistd::sync();
     Ok(())
+}
+
+/// Writes a file that only its owner can read. After a power cut, all of it is there or nothing.
+pub(crate) fn write_durably(folder: &Path, name: &str, content: &[u8]) -> std::io::Result<()> {
+    let part = folder.join(format!("{name}.part"));
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;
+    file.write_all(content)?;
+    file.sync_all()?;
+    std::fs::rename(&part, folder.join(name))?;
+    File::open(folder)?.sync_all()
 }

@@ -32,7 +32,7 @@ impl Api {
             clock,
             random,
             limits: RateLimits::from_env()?,
-            origin: origin_from_env()?,
+            origin: parse_origin(&required("ORIGIN")?)?,
             token_lifetime: TokenLifetime {
                 unused: TimeDelta::days(at_least_one("TOKEN_DAYS", TOKEN_DAYS)?.into()),
                 at_most: TimeDelta::days(at_least_one("TOKEN_MAX_DAYS", TOKEN_MAX_DAYS)?.into()),
@@ -43,12 +43,8 @@ impl Api {
     }
 }
 
-/// Reads `ORIGIN`.
-pub fn origin_from_env() -> Result<String, ConfigError> {
-    origin(&required("ORIGIN")?)
-}
-
-fn origin(raw: &str) -> Result<String, ConfigError> {
+/// The value of `ORIGIN`, without a slash at the end.
+pub fn parse_origin(raw: &str) -> Result<String, ConfigError> {
     let origin = raw.trim_end_matches('/');
     match Url::parse(raw) {
         Ok(url) if url.origin().ascii_serialization() == origin => Ok(origin.to_owned()),
@@ -69,10 +65,10 @@ mod tests {
 
     #[test]
     fn an_origin_has_nothing_after_its_host() {
-        assert_eq!(origin("https://social.example/").unwrap(), "https://social.example");
-        assert_eq!(origin("http://localhost:3000").unwrap(), "http://localhost:3000");
+        assert_eq!(parse_origin("https://social.example/").unwrap(), "https://social.example");
+        assert_eq!(parse_origin("http://localhost:3000").unwrap(), "http://localhost:3000");
         for raw in ["social.example", "https://social.example/api", "https://Social.example?x", "file:///x", "null"] {
-            assert!(origin(raw).is_err(), "{raw}");
+            assert!(parse_origin(raw).is_err(), "{raw}");
         }
     }
 

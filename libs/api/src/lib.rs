@@ -37,7 +37,7 @@ pub use utoipa_axum;
 
 pub use caller::{Caller, HeldToken, Visitor};
 pub use common_layers::{CommonLayers, RequestId};
-pub use config::origin_from_env;
+pub use config::parse_origin;
 pub use contract::ErrorBody;
 pub use error::{ApiError, ApiResult};
 pub use fields::{FieldValue, Fields};

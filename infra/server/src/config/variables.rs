@@ -138,14 +138,14 @@ mod tests {
     #[test]
     fn every_error_is_reported_and_quotes_no_secret() {
         let folder = tempfile::tempdir().unwrap();
-        let config = file(&folder, "config.toml", "orign = \"https://a.example\"\nlisten_at = 1\n");
+        let config = file(&folder, "config.toml", "origins = \"https://a.example\"\nlisten_at = 1\n");
         let set = environment(&[("SMTP_URL", "smtp://x"), ("SMTP_URL_FILE", "/x"), ("METRICS_TOKEN_FILE", "/missing")]);
 
         let errors: Vec<_> = read(set, Some(&config)).unwrap_err().iter().map(ToString::to_string).collect();
 
         assert_eq!(errors.len(), 4, "{errors:?}");
         for part in
-            ["orign is not a setting", "listen_at", "SMTP_URL and SMTP_URL_FILE", "METRICS_TOKEN_FILE (/missing)"]
+            ["origins is not a setting", "listen_at", "SMTP_URL and SMTP_URL_FILE", "METRICS_TOKEN_FILE (/missing)"]
         {
             assert!(errors.iter().any(|it| it.contains(part)), "{part} is not in {errors:?}");
         }
