@@ -78,9 +78,7 @@ api::routes!(App: create_device_code, exchange_device_code, exchange_authorizati
 pub fn router(app: App) -> Router {
     let of_links = match app.method {
         SignInMethod::Oidc(_) => Router::new(),
-        SignInMethod::Links(_) => Router::new()
-            .route("/sign-in", post(sign_in_link::send))
-            .route("/sign-in/link", get(sign_in_link::show).post(sign_in_link::redeem)),
+        SignInMethod::Links(_) => sign_in_link::routes(),
     };
     routes()
         .merge(of_links)

@@ -9,8 +9,10 @@ use api::session::local_path;
 use api::{ClientIp, SignedIn};
 use askama::Template;
 use async_trait::async_trait;
+use axum::Router;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::{get, post};
 use http::StatusCode;
 use http::header::SET_COOKIE;
 use serde::Deserialize;
@@ -73,13 +75,18 @@ struct LinkPage<'a> {
     next: &'a str,
 }
 
+/// The routes that a service with an issuer does not have.
+pub(crate) fn routes() -> Router<App> {
+    Router::new().route("/sign-in", post(send)).route("/sign-in/link", get(show).post(redeem))
+}
+
 /// The page on which a user requests a link.
 pub(crate) fn entry_page(links: &dyn SignInLinks, next: &str) -> PageResult<Response> {
     Ok(Page::render("Sign in", &EntryPage { sends_mail: links.sends_mail(), next })?.into_response())
 }
 
 #[derive(Deserialize)]
-pub(crate) struct RequestForm {
+struct RequestForm {
     email: String,
     #[serde(default)]
     next: String,
@@ -87,7 +94,7 @@ pub(crate) struct RequestForm {
 
 /// Sends a link to an address that may sign in. The page is the same for all addresses, so that nobody
 /// learns who is a user.
-pub(crate) async fn send(State(app): State<App>, PageForm(form): PageForm<RequestForm>) -> PageResult<Page> {
+async fn send(State(app): State<App>, PageForm(form): PageForm<RequestForm>) -> PageResult<Page> {
     let links = links(&app)?;
     if !links.sends_mail() {
         return Err(PageError::not_found());
@@ -106,7 +113,7 @@ pub(crate) async fn send(State(app): State<App>, PageForm(form): PageForm<Reques
 }
 
 #[derive(Deserialize)]
-pub(crate) struct LinkQuery {
+struct LinkQuery {
     #[serde(default)]
     token: String,
     #[serde(default)]
@@ -114,14 +121,14 @@ pub(crate) struct LinkQuery {
 }
 
 /// The page behind a link.
-pub(crate) async fn show(State(app): State<App>, PageQuery(query): PageQuery<LinkQuery>) -> PageResult<Page> {
+async fn show(State(app): State<App>, PageQuery(query): PageQuery<LinkQuery>) -> PageResult<Page> {
     let link = links(&app)?.find(&query.token).await.map_err(failed)?.ok_or_else(expired)?;
     let page = LinkPage { email: link.email.as_deref(), token: &query.token, next: local_path(&query.next) };
     Page::render("Sign in", &page)
 }
 
 #[derive(Deserialize)]
-pub(crate) struct RedeemForm {
+struct RedeemForm {
     token: String,
     /// Only for a link without an address.
     email: Option<String>,
@@ -129,7 +136,7 @@ pub(crate) struct RedeemForm {
     next: String,
 }
 
-pub(crate) async fn redeem(
+async fn redeem(
     State(app): State<App>,
     address: ClientIp,
     PageForm(form): PageForm<RedeemForm>,
