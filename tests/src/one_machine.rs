@@ -33,7 +33,7 @@ use crate::{
 
 const FIRST_USER: &str = "owner@example.com";
 
-const METRICS_TOKEN: &str = "token of the metrics";
+const METRICS_TOKEN: &str = "a token of the metrics with enough characters";
 
 /// What an operator has: a folder, settings, and a Mastodon server in the same network.
 struct Machine {

@@ -13,8 +13,8 @@ use axum::Router;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
-use http::StatusCode;
 use http::header::SET_COOKIE;
+use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use storage::Identity;
 
@@ -92,9 +92,18 @@ struct RequestForm {
     next: String,
 }
 
+/// Refuses a form of another site, which could sign a user in to an account of the attacker.
+fn check_site(app: &App, headers: &HeaderMap) -> PageResult<()> {
+    let text = |name: &str| headers.get(name).and_then(|it| it.to_str().ok());
+    let is_ours = text("sec-fetch-site").is_none_or(|it| ["same-origin", "none"].contains(&it))
+        && text("origin").is_none_or(|it| it == app.api.origin);
+    if is_ours { Ok(()) } else { Err(PageError::forged()) }
+}
+
 /// Sends a link to an address that may sign in. The page is the same for all addresses, so that nobody
 /// learns who is a user.
-async fn send(State(app): State<App>, PageForm(form): PageForm<RequestForm>) -> PageResult<Page> {
+async fn send(State(app): State<App>, headers: HeaderMap, PageForm(form): PageForm<RequestForm>) -> PageResult<Page> {
+    check_site(&app, &headers)?;
     let links = links(&app)?;
     if !links.sends_mail() {
         return Err(PageError::not_found());
@@ -139,8 +148,10 @@ struct RedeemForm {
 async fn redeem(
     State(app): State<App>,
     address: ClientIp,
+    headers: HeaderMap,
     PageForm(form): PageForm<RedeemForm>,
 ) -> PageResult<Response> {
+    check_site(&app, &headers)?;
     let signed_in = start_session(&app, address, form).await;
     audit_sign_in(&signed_in, address);
     let (_, session, next) = signed_in?;
@@ -172,7 +183,9 @@ fn identity(email: &str) -> Identity {
 fn parse_email(typed: &str) -> PageResult<String> {
     let email = typed.trim().to_lowercase();
     let has_both_parts = email.split_once('@').is_some_and(|(user, host)| !user.is_empty() && host.contains('.'));
-    let is_plain = email.len() <= MAX_EMAIL_BYTES && !email.chars().any(|it| it.is_control() || it.is_whitespace());
+    // Programs that send mail read these as the parts of a list of addresses.
+    let is_special = |it: char| it.is_control() || it.is_whitespace() || r#"<>()[]\,;:""#.contains(it);
+    let is_plain = email.len() <= MAX_EMAIL_BYTES && !email.contains(is_special) && email.matches('@').count() == 1;
     if has_both_parts && is_plain { Ok(email) } else { Err(invalid_email(typed)) }
 }
 
@@ -196,6 +209,7 @@ fn failed(error: LinkError) -> PageError {
 
 #[cfg(test)]
 mod tests {
+    use super::parse_email;
     use crate::SignUp;
     use crate::testing::{MemoryLinks, service_with_links};
 
@@ -228,6 +242,34 @@ mod tests {
 
         assert_eq!(mistyped.status, 400);
         assert!(service.page("/account", &corrected.session()).await.text.contains("owner@example.com"));
+    }
+
+    #[tokio::test]
+    async fn form_of_another_site_is_refused() {
+        let links = MemoryLinks::default();
+        let service = service_with_links(&links, SignUp::listed("")).await;
+        let token = links.add(Some("one@example.com"));
+
+        for (name, value) in [("origin", "https://evil.example"), ("sec-fetch-site", "cross-site")] {
+            let request = http::Request::post("/sign-in/link")
+                .header(name, value)
+                .header("content-type", "application/x-www-form-urlencoded")
+                .body(axum::body::Body::from(format!("token={token}")))
+                .unwrap();
+            let refused = service.send_request(request).await;
+            assert_eq!((refused.status, refused.session()), (403, String::new()), "{name}");
+        }
+        assert_eq!(service.submit("/sign-in/link", "", &[("token", &token)]).await.status, 303);
+    }
+
+    #[test]
+    fn list_of_addresses_is_not_an_address() {
+        assert_eq!(parse_email(" One@Example.com").unwrap(), "one@example.com");
+        for typed in
+            ["one", "@example.com", "a<b@example.com>", "a@b@example.com", "a,b@example.com", "a b@example.com"]
+        {
+            assert!(parse_email(typed).is_err(), "{typed}");
+        }
     }
 
     #[tokio::test]

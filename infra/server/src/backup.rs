@@ -6,8 +6,9 @@
 mod sealed_stream;
 
 use std::collections::HashSet;
-use std::fs::File;
+use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{BufWriter, ErrorKind, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
@@ -57,15 +58,15 @@ pub fn back_up_into(data: &Path, key: &SealingKey, target: &Path, clock: &Clock)
 /// Writes a backup to `output`.
 pub fn back_up<W: Write>(data: &Path, key: &SealingKey, output: W, clock: &Clock) -> Result<W, ServerError> {
     let failed = |source| ServerError::File { path: data.to_owned(), source };
-    // In a folder that only the owner can read, because the copy is not encrypted.
-    let scratch = tempfile::Builder::new().prefix("backup-").tempdir_in(data).map_err(failed)?;
+    let scratch = Scratch::new(data).map_err(failed)?.ok_or(ServerError::BackupRuns)?;
     let mut archive = tar::Builder::new(SealedWriter::new(output, key).map_err(failed)?);
     archive.follow_symlinks(false);
     let mut copied = HashSet::new();
-    // A file that is deleted meanwhile is in the first round, and one that is new in the second.
+    // Twice, because the database must not name a file that the archive lacks: one that is deleted meanwhile is
+    // in the first round, and one that is new in the second.
     append_files(&mut archive, data, &mut copied).map_err(failed)?;
     let manifest = Manifest { format: FORMAT, at: clock.now() };
-    let snapshot = scratch.path().join(DATABASE);
+    let snapshot = scratch.folder.join(DATABASE);
     copy_database(&data.join(DATABASE), &snapshot)?;
     archive.append_path_with_name(&snapshot, DATABASE).map_err(failed)?;
     append_files(&mut archive, data, &mut copied).map_err(failed)?;
@@ -75,6 +76,38 @@ pub fn back_up<W: Write>(data: &Path, key: &SealingKey, output: W, clock: &Clock
     header.set_mode(0o600);
     archive.append_data(&mut header, MANIFEST, &*json).map_err(failed)?;
     archive.into_inner().and_then(SealedWriter::finish).map_err(failed)
+}
+
+/// The folder for the copy of the database, which is not encrypted. One backup at a time has it.
+struct Scratch {
+    folder: PathBuf,
+    _lock: File,
+}
+
+impl Scratch {
+    /// `None` if another backup is running.
+    fn new(data: &Path) -> std::io::Result<Option<Self>> {
+        let lock = File::create(data.join("backup.lock"))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        let folder = data.join("backup");
+        // Of a backup that was killed.
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder)?;
+        }
+        DirBuilder::new().mode(0o700).create(&folder)?;
+        Ok(Some(Self { folder, _lock: lock }))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // The next backup removes what is left.
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
 }
 
 /// A connection of its own, so that the service is not held up: readers and writers of a database in

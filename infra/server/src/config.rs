@@ -19,6 +19,7 @@ use domain::plan::Plans;
 use egress::AddressPolicy;
 use platforms::{AppCredentials, AppSource, AppUnavailable, PlatformSettings};
 use secrecy::SecretString;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use url::{Host, Url};
 
 pub use variables::{SettingError, read as read_variables};
@@ -63,6 +64,9 @@ const NAMES: [&str; 26] = [
     "LOG_LEVEL",
 ];
 
+/// As for the secret of a proxy.
+const MIN_TOKEN_CHARS: usize = 32;
+
 /// What every command needs.
 pub struct Place {
     /// `DATA`: the folder of all data, by default `data`.
@@ -98,6 +102,8 @@ pub struct Config {
     /// `PRIVATE_ADDRESSES`: addresses with ports, separated by commas, that the service may call although
     /// they are not public, such as a Mastodon server in the same network.
     pub private_addresses: Vec<SocketAddr>,
+    /// `LOG_LEVEL`: such as `warn` or `info,publishing=debug`.
+    pub log_level: Targets,
     /// `METRICS_TOKEN`: the token for `/metrics`, which does not exist without one.
     pub metrics_token: Option<SecretString>,
     /// `PLATFORMS`: the settings of each platform, as JSON; by default those that need no registration.
@@ -126,8 +132,19 @@ impl Place {
         DataFolder::open(&self.data, self.key.take())
     }
 
+    /// `None` before the first start.
+    pub fn open_if_exists(&mut self) -> Result<Option<DataFolder>, ServerError> {
+        if DataFolder::exists(&self.data) { self.open().map(Some) } else { Ok(None) }
+    }
+
+    /// The error of a command that needs data, if there are none.
+    pub fn check_exists(&self) -> Result<(), ServerError> {
+        if DataFolder::exists(&self.data) { Ok(()) } else { Err(ServerError::NoData(self.data.clone())) }
+    }
+
     /// The key of data that exist.
     pub fn stored_key(&mut self) -> Result<SealingKey, ServerError> {
+        self.check_exists()?;
         match self.key.take() {
             Some(key) => Ok(key),
             None => SealingKey::read(&self.data)?.ok_or_else(|| ServerError::NoKey(self.data.clone())),
@@ -150,7 +167,9 @@ impl Config {
         let guests = errors.keep(parsed("GUEST_HAND_OFFS", false));
         let private_addresses = errors.keep(addresses());
         let platforms = errors.keep(json::<PlatformSettings>("PLATFORMS"));
-        let apps = errors.keep(json("PLATFORM_SECRETS"));
+        let apps = errors.keep(apps());
+        let metrics_token = errors.keep(metrics_token());
+        let log_level = errors.keep(parsed("LOG_LEVEL", Targets::new().with_default(LevelFilter::INFO)));
         let read = || {
             Some(Self {
                 listen: listen?,
@@ -169,7 +188,8 @@ impl Config {
                 guests: if guests? { Guests::Permitted } else { Guests::Denied },
                 allowed_origins: list("ALLOWED_ORIGINS"),
                 private_addresses: private_addresses?,
-                metrics_token: optional("METRICS_TOKEN").map(Into::into),
+                metrics_token: metrics_token?,
+                log_level: log_level?,
                 platforms: platforms.filter(|it| !it.is_empty()).unwrap_or_else(default_platforms),
                 apps: apps?,
             })
@@ -205,10 +225,7 @@ impl Config {
             guests: self.guests,
             platforms: self.platforms,
             apps,
-            address_policy: match self.private_addresses {
-                none if none.is_empty() => AddressPolicy::PublicOnly,
-                some => AddressPolicy::Also(some),
-            },
+            address_policy: AddressPolicy::Also(self.private_addresses),
             metrics_token: self.metrics_token,
         }
     }
@@ -251,6 +268,29 @@ fn mailer() -> Result<Option<Mailer>, SettingError> {
         (Some(_), None) => Err(ConfigError::Missing("SMTP_FROM").into()),
         (Some(url), Some(from)) => Ok(Some(Mailer::new(&url.into(), &from)?)),
     }
+}
+
+/// The error quotes nothing of the value.
+fn apps() -> Result<BTreeMap<String, AppCredentials>, ConfigError> {
+    let Some(raw) = optional("PLATFORM_SECRETS") else { return Ok(BTreeMap::new()) };
+    serde_json::from_str(&raw).map_err(|error| ConfigError::Invalid {
+        name: "PLATFORM_SECRETS",
+        reason: format!(
+            "must be like {{\"linkedin\": {}}}; the error is in line {}, column {}",
+            AppCredentials::EXAMPLE_JSON,
+            error.line(),
+            error.column()
+        ),
+    })
+}
+
+fn metrics_token() -> Result<Option<SecretString>, ConfigError> {
+    let Some(token) = optional("METRICS_TOKEN") else { return Ok(None) };
+    if token.len() < MIN_TOKEN_CHARS {
+        let reason = format!("must have at least {MIN_TOKEN_CHARS} characters");
+        return Err(ConfigError::Invalid { name: "METRICS_TOKEN", reason });
+    }
+    Ok(Some(token.into()))
 }
 
 fn addresses() -> Result<Vec<SocketAddr>, ConfigError> {

@@ -22,6 +22,9 @@ pub(crate) const DATABASE: &str = "dynamodb.sqlite";
 /// The media store.
 pub(crate) const FILES: &str = "media";
 
+/// The folder for what a restore unpacks. A restore that was cut off leaves it, and the next one replaces it.
+pub(crate) const UNFINISHED_RESTORE: &str = "restoring";
+
 /// The file that makes a folder usable. Backups do not have it, so a folder that was copied back by hand is
 /// refused until its deliveries are marked as restored.
 const INSTANCE: &str = "instance.json";
@@ -39,6 +42,7 @@ pub struct DataFolder {
     path: PathBuf,
     key: Arc<SealingKey>,
     is_new: bool,
+    has_new_key: bool,
     _lock: Arc<File>,
 }
 
@@ -46,25 +50,29 @@ impl DataFolder {
     /// Opens a folder, or creates it. Without `key`, the key is in the folder.
     pub fn open(path: &Path, key: Option<SealingKey>) -> Result<Self, ServerError> {
         let lock = lock(path)?;
+        if path.join(UNFINISHED_RESTORE).exists() {
+            return Err(ServerError::UnfinishedRestore(path.to_owned()));
+        }
         let stored = read_instance(path)?;
         if stored.is_none() && path.join(DATABASE).exists() {
             return Err(ServerError::NotRestored(path.to_owned()));
         }
-        let key = match (key, SealingKey::read(path)?) {
-            (Some(key), _) | (None, Some(key)) => key,
-            (None, None) if stored.is_none() => SealingKey::create(path)?,
+        let (key, has_new_key) = match (key, SealingKey::read(path)?) {
+            (Some(key), _) | (None, Some(key)) => (key, false),
+            (None, None) if stored.is_none() => (SealingKey::create(path)?, true),
             (None, None) => return Err(ServerError::NoKey(path.to_owned())),
         };
         let is_new = stored.is_none();
-        match stored {
-            None => write_instance(path, &key)?,
-            Some(it) if FORMAT < it.format => {
-                return Err(ServerError::NewerFormat { path: path.to_owned(), found: it.format, known: FORMAT });
-            }
-            Some(it) if it.key_check != check(&key) => return Err(ServerError::OtherKey(path.to_owned())),
-            Some(_) => {}
+        verify(path, stored.as_ref(), &key)?;
+        if is_new {
+            write_instance(path, &key)?;
         }
-        Ok(Self { path: path.to_owned(), key: Arc::new(key), is_new, _lock: lock.into() })
+        Ok(Self { path: path.to_owned(), key: Arc::new(key), is_new, has_new_key, _lock: lock.into() })
+    }
+
+    /// Whether the service was started with this folder.
+    pub fn exists(path: &Path) -> bool {
+        path.join(INSTANCE).exists()
     }
 
     pub fn path(&self) -> &Path {
@@ -75,9 +83,29 @@ impl DataFolder {
         &self.key
     }
 
+    /// Whether [`Self::open`] created the file with the key.
+    pub fn has_new_key(&self) -> bool {
+        self.has_new_key
+    }
+
     /// Whether [`Self::open`] created it.
     pub fn is_new(&self) -> bool {
         self.is_new
+    }
+}
+
+/// Checks the key and the format of a folder that has been used before.
+pub(crate) fn check_instance(path: &Path, key: &SealingKey) -> Result<(), ServerError> {
+    verify(path, read_instance(path)?.as_ref(), key)
+}
+
+fn verify(path: &Path, stored: Option<&Instance>, key: &SealingKey) -> Result<(), ServerError> {
+    match stored {
+        Some(it) if FORMAT < it.format => {
+            Err(ServerError::NewerFormat { path: path.to_owned(), found: it.format, known: FORMAT })
+        }
+        Some(it) if it.key_check != check(key) => Err(ServerError::OtherKey(path.to_owned())),
+        _ => Ok(()),
     }
 }
 

@@ -65,8 +65,9 @@ pub async fn examine(mut config: Config) -> Vec<Finding> {
     }
     findings.push(finding(
         "data folder",
-        match config.place.open() {
-            Ok(_) => Ok(format!("{} is usable", data.display())),
+        match config.place.open_if_exists() {
+            Ok(None) => Ok(format!("{} is created at the first start", data.display())),
+            Ok(Some(_)) => Ok(format!("{} is usable", data.display())),
             Err(ServerError::InUse(_)) => Ok(format!("{} is in use by the running service", data.display())),
             Err(error) => Err(error.to_string()),
         },

@@ -35,13 +35,28 @@ pub enum ServerError {
         .path.display()
     )]
     NewerFormat { path: PathBuf, found: u32, known: u32 },
-    /// The folder has a database that no process of this folder wrote.
+    #[error("{} is not a data folder of this service; check DATA, and start the service once", .0.display())]
+    NoData(PathBuf),
+    /// The database was not written by this installation.
     #[error(
         "{} was copied or restored by hand; run `social-server restore --in-place TIME` with the time of the copy, so that \
          nothing is published twice",
         .0.display()
     )]
     NotRestored(PathBuf),
+    #[error("a restore into {} was cut off; run `social-server restore FILE` again", .0.display())]
+    UnfinishedRestore(PathBuf),
+    #[error("{0} is in the future; give the time of the copy, or an earlier one")]
+    Future(chrono::DateTime<chrono::Utc>),
+    #[error("another backup is running")]
+    BackupRuns,
+    #[error("{0} is not an e-mail address")]
+    Email(String),
+    #[error("users sign in at OIDC_ISSUER; list them in SIGN_UP_ALLOWED")]
+    SignInByIssuer,
+    /// A part of the process ended that must not end.
+    #[error("publishing has ended unexpectedly; the log says why")]
+    Ended,
     #[error("{} is not empty; restore into an empty folder, which may have a sealing.key", .0.display())]
     NotEmpty(PathBuf),
     /// A backup is incomplete, or was made with another key.

@@ -38,7 +38,7 @@ impl Mailer {
         let failed = |error: &dyn std::error::Error| LinkError(error.to_string());
         let message = Message::builder()
             .from(self.from.clone())
-            .to(email.parse().map_err(|error| failed(&error))?)
+            .to(Mailbox::new(None, email.parse().map_err(|error| failed(&error))?))
             .subject("Your sign-in link")
             .body(text(origin, link))
             .map_err(|error| failed(&error))?;

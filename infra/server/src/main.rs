@@ -24,7 +24,7 @@ use tokio::sync::watch;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// How long deliveries in progress may take after a signal to stop.
+/// How long requests and deliveries in progress may take after a signal to stop.
 const STOP_LIMIT: Duration = Duration::from_secs(25);
 
 /// Time limit of the health check.
@@ -103,7 +103,11 @@ async fn main() -> ExitCode {
 }
 
 async fn run_command(options: Options) -> Result<(), Failure> {
-    let variables = read_variables(std::env::vars(), options.config.as_deref()).map_err(Failure::Settings)?;
+    // Files of the data folder and backups are for their owner only.
+    nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o077));
+    let environment =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let variables = read_variables(environment, options.config.as_deref()).map_err(Failure::Settings)?;
     cloud::config::use_variables(variables);
     // Once for all clients of this process; no other code installs a TLS provider.
     cloud::aws::install_tls();
@@ -120,6 +124,10 @@ async fn run_command(options: Options) -> Result<(), Failure> {
         Command::Restore(options) => restore_backup(place()?, options).await,
         Command::SignInLink { email } => {
             let config = config()?;
+            config.place.check_exists()?;
+            if config.oidc.is_some() {
+                return Err(ServerError::SignInByIssuer.into());
+            }
             let links = LinkFolder::new(&config.place.data, config.origin, Clock::System, None);
             print_line(links.create(Some(&email))?.expose_secret())
         }
@@ -128,14 +136,14 @@ async fn run_command(options: Options) -> Result<(), Failure> {
 
 async fn run(mut config: Config) -> Result<(), Failure> {
     let metrics = Metrics::default();
-    logs::init(cloud::config::optional("LOG_LEVEL").as_deref(), metrics.clone());
+    logs::init(config.log_level.clone(), metrics.clone());
     let (listen, uses_links) = (config.listen, config.oidc.is_none());
     let public = TcpListener::bind(listen).await.map_err(|source| ServerError::Listen { address: listen, source })?;
     let own = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let own_origin = format!("http://{}", own.local_addr()?);
     let mut terminations = signal(SignalKind::terminate())?;
     let data = config.place.open()?;
-    if data.is_new() {
+    if data.has_new_key() {
         tracing::warn!(
             folder = %data.path().display(),
             "a sealing key was created; keep a copy of sealing.key in another place: without it, nobody can read the \
@@ -145,6 +153,8 @@ async fn run(mut config: Config) -> Result<(), Failure> {
     let first_link = (data.is_new() && uses_links)
         .then(|| LinkFolder::new(data.path(), config.origin.clone(), Clock::System, None).create(None))
         .transpose()?;
+    // At once: the next start is not the first one, even if this one fails.
+    announce(first_link.as_ref());
     let secret = Secret::derived(data.key());
     let settings = config.settings(data, own_origin);
     let origin = settings.origin.clone();
@@ -153,17 +163,19 @@ async fn run(mut config: Config) -> Result<(), Failure> {
     let (stop, stopped) = watch::channel(());
     serve(own, &router, None);
     let listening = serve(public, &router, Some(stopped));
-    let started = server.start();
+    let mut started = server.start();
     tracing::info!(origin, %listen, durability = "synchronous=FULL", "the service is ready");
-    announce(first_link.as_ref());
     tokio::select! {
         _ = tokio::signal::ctrl_c() => {}
         _ = terminations.recv() => {}
+        () = started.ended() => return Err(ServerError::Ended.into()),
     }
     tracing::info!("the service stops");
     drop(stop);
-    started.stop(STOP_LIMIT).await;
-    listening.abort();
+    let (answered, ()) = tokio::join!(tokio::time::timeout(STOP_LIMIT, listening), started.stop(STOP_LIMIT));
+    if answered.is_err() {
+        tracing::warn!("requests in progress were cut off");
+    }
     Ok(())
 }
 

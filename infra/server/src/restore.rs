@@ -11,15 +11,12 @@ use domain::clock::Clock;
 
 use crate::backup::{MANIFEST, Manifest, SealedReader};
 use crate::clients::Secret;
-use crate::data_folder::{DATABASE, FORMAT, lock, write_instance};
+use crate::data_folder::{DATABASE, FORMAT, UNFINISHED_RESTORE, check_instance, lock, write_instance};
 use crate::database::Stores;
 use crate::error::ServerError;
 use crate::extensions::{Extensions, NoExtensions};
 use crate::sealing_key::SealingKey;
 use crate::sync::sync_file_system;
-
-/// The folder for what is unpacked. A restore that was cut off leaves it, and the next one replaces it.
-const UNFINISHED: &str = "restoring";
 
 /// What a restore did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +36,7 @@ pub async fn restore(
 ) -> Result<Restored, ServerError> {
     let _lock = lock(data)?;
     let failed = |source| ServerError::File { path: data.to_owned(), source };
-    let unfinished = data.join(UNFINISHED);
+    let unfinished = data.join(UNFINISHED_RESTORE);
     if unfinished.exists() {
         std::fs::remove_dir_all(&unfinished).map_err(failed)?;
     }
@@ -76,12 +73,16 @@ pub async fn restore_in_place(
     let _lock = lock(data)?;
     let path = data.join(DATABASE);
     if !path.exists() {
-        return Err(ServerError::File { path, source: std::io::ErrorKind::NotFound.into() });
+        return Err(ServerError::NoData(data.to_owned()));
+    }
+    if clock.now() < backup_at {
+        return Err(ServerError::Future(backup_at));
     }
     let key = match key {
         Some(key) => key,
         None => SealingKey::read(data)?.ok_or_else(|| ServerError::NoKey(data.to_owned()))?,
     };
+    check_instance(data, &key)?;
     let looked_up = mark(data, backup_at, clock).await?;
     write_instance(data, &key)?;
     Ok(Restored { backup_at, looked_up })
@@ -92,6 +93,7 @@ fn unpack(backup: &Path, key: &SealingKey, folder: &Path) -> Result<Manifest, Se
     let unpacked = || -> std::io::Result<Manifest> {
         let reader = SealedReader::new(BufReader::new(File::open(backup)?), key)?;
         let mut archive = tar::Archive::new(reader);
+        archive.set_mask(0o077);
         archive.unpack(folder)?;
         // The archive ends before its last piece, which shows that nothing is missing.
         std::io::copy(&mut archive.into_inner(), &mut std::io::sink())?;
@@ -172,6 +174,8 @@ mod tests {
 
         assert!(matches!(cut_off, Err(ServerError::Backup { .. })), "{cut_off:?}");
         assert!(!empty.path().join(DATABASE).exists());
+        let unfinished = DataFolder::open(empty.path(), None);
+        assert!(matches!(unfinished, Err(ServerError::UnfinishedRestore(_))), "{unfinished:?}");
         std::fs::write(&backup, &bytes).unwrap();
         restore(empty.path(), None, &backup, &clock).await.unwrap();
     }
@@ -185,6 +189,9 @@ mod tests {
         std::fs::remove_file(data.path().join("instance.json")).unwrap();
 
         assert!(matches!(DataFolder::open(data.path(), None), Err(ServerError::NotRestored(_))));
+        let future = noon() + chrono::TimeDelta::seconds(1);
+        let refused = restore_in_place(data.path(), None, future, &clock).await;
+        assert!(matches!(refused, Err(ServerError::Future(_))), "{refused:?}");
         restore_in_place(data.path(), None, noon(), &clock).await.unwrap();
         DataFolder::open(data.path(), None).unwrap();
     }

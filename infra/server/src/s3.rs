@@ -6,8 +6,11 @@ use std::sync::{Arc, PoisonError, Weak};
 
 use axum::Router;
 use axum::error_handling::HandleError;
-use axum::middleware::from_fn_with_state;
-use http::StatusCode;
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use http::header::CONTENT_LENGTH;
+use http::{Method, StatusCode};
 use s3s::access::S3Access;
 use s3s::auth::SimpleAuth;
 use s3s::dto::PutObjectInput;
@@ -23,7 +26,12 @@ use crate::sync::{self, WriteSync};
 pub(crate) const BUCKET: &str = "social-publishing-media";
 
 /// The media store in this folder, for requests that are signed with this secret.
-pub(crate) fn router(folder: &Path, secret: &Secret, write_sync: WriteSync) -> Result<Router, ServerError> {
+pub(crate) fn router(
+    folder: &Path,
+    secret: &Secret,
+    write_sync: WriteSync,
+    max_bytes: u64,
+) -> Result<Router, ServerError> {
     std::fs::create_dir_all(folder.join(BUCKET))?;
     let files = FileSystem::new(folder).map_err(|error| ServerError::Files(format!("{error:?}")))?;
     let mut builder = S3ServiceBuilder::new(files);
@@ -41,7 +49,20 @@ pub(crate) fn router(folder: &Path, secret: &Secret, write_sync: WriteSync) -> R
         .route_service(&format!("/{BUCKET}"), service.clone())
         .route_service(&format!("/{BUCKET}/"), service.clone())
         .route_service(&format!("/{BUCKET}/{{*key}}"), service)
-        .layer(from_fn_with_state((write_sync, folder.to_owned()), sync::sync_writes)))
+        .layer(from_fn_with_state((write_sync, folder.to_owned()), sync::sync_writes))
+        .layer(from_fn_with_state(max_bytes, limit_size)))
+}
+
+/// Refuses files above the largest limit before anything is stored: an upload URL signs no size unless the
+/// client has named one. S3 has a limit of 5 GB.
+async fn limit_size(State(max_bytes): State<u64>, request: Request, next: Next) -> Response {
+    let length = request.headers().get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse::<u64>().ok());
+    match length {
+        // S3 requires it as well ("PutObject" in its API reference).
+        None if request.method() == Method::PUT => StatusCode::LENGTH_REQUIRED.into_response(),
+        Some(length) if max_bytes < length => StatusCode::PAYLOAD_TOO_LARGE.into_response(),
+        _ => next.run(request).await,
+    }
 }
 
 /// Runs the PUTs of one key one after the other. `s3s-fs` checks `If-None-Match` before it reads
@@ -90,12 +111,12 @@ mod tests {
     /// Runs concurrent PUTs of one link. Returns their statuses and the stored content.
     async fn race(puts: usize) -> (Vec<StatusCode>, Vec<u8>) {
         let (folder, secret) = (tempfile::tempdir().unwrap(), Secret::random());
-        let store = router(folder.path(), &secret, WriteSync::None).unwrap();
+        let store = router(folder.path(), &secret, WriteSync::None, u64::MAX).unwrap();
         let bucket_config = BucketConfig { name: BUCKET.to_owned(), ..BucketConfig::default() };
         let bucket = Bucket::new(&config("http://localhost:3000", &secret), &bucket_config);
         let put = bucket.presigned_put("media/7/42.png", "image/png", None, Duration::from_mins(1)).await.unwrap();
         let sent = (0..puts).map(async |number| {
-            let mut request = Request::put(&put.url).header("host", "localhost:3000");
+            let mut request = Request::put(&put.url).header("host", "localhost:3000").header("content-length", 10_000);
             for (name, value) in &put.headers {
                 request = request.header(name, value);
             }
@@ -107,6 +128,23 @@ mod tests {
         let get = Request::get(link).header("host", "localhost:3000").body(Body::empty()).unwrap();
         let stored = store.oneshot(get).await.unwrap().into_body().collect().await.unwrap().to_bytes();
         (ended, stored.into())
+    }
+
+    #[tokio::test]
+    async fn size_is_checked_before_the_signature() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = router(folder.path(), &Secret::random(), WriteSync::None, 1_000).unwrap();
+        let status = async |length: Option<&str>| {
+            let mut request = Request::put(format!("/{BUCKET}/media/7/42.png"));
+            if let Some(length) = length {
+                request = request.header("content-length", length);
+            }
+            store.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap().status()
+        };
+
+        assert_eq!(status(Some("1001")).await, StatusCode::PAYLOAD_TOO_LARGE);
+        assert_eq!(status(None).await, StatusCode::LENGTH_REQUIRED);
+        assert_eq!(status(Some("1000")).await, StatusCode::FORBIDDEN, "it has no signature");
     }
 
     #[tokio::test]

@@ -16,7 +16,7 @@ use connecting::CredentialService;
 use connections::StoredVault;
 use domain::clock::Clock;
 use domain::id::Ids;
-use domain::media::FileKey;
+use domain::media::{FileKey, MediaLimits};
 use domain::random::Random;
 use domain::token::{random_bytes, random_token};
 use egress::fetch::{FETCH_TIMEOUT, Fetcher};
@@ -26,6 +26,7 @@ use publishing::{ConcurrencyLimits, FileAddresses, Planner, Publishing};
 use scheduling::{PostRules, RollUps, Scheduling};
 use secrecy::ExposeSecret;
 use storage::Store;
+use tokio::task::JoinHandle;
 
 use crate::clients::Secret;
 use crate::data_folder::{DataFolder, FILES};
@@ -214,7 +215,7 @@ impl Server {
         let assistants = mcp::App::new(assistants_config(&api, &settings, assistants_proxy))?;
         Ok(Self {
             routes: api::finish(functions, api.clone()).merge(mcp::router(assistants)).merge(health),
-            files: s3::router(&folder.join(FILES), secret, write_sync)?,
+            files: s3::router(&folder.join(FILES), secret, write_sync, largest_file(&settings.media_limits))?,
             platforms: extensions.publishing(&setup)?,
             events: bus,
             api,
@@ -231,20 +232,29 @@ impl Server {
     /// Starts publishing, and everything that a deployment runs by schedules. The tasks run until the
     /// process ends.
     pub fn start(self) -> Started {
-        tokio::spawn(queue::work(self.publishing, self.platforms, Arc::clone(&self.queues)));
-        self.timers.start(self.settings.data.folder().join(FILES));
-        Started { queues: self.queues, data: self.settings.data }
+        let work = tokio::spawn(queue::work(self.publishing, self.platforms, Arc::clone(&self.queues)));
+        let [ticks, upkeep] = self.timers.start(self.settings.data.folder().join(FILES));
+        Started { queues: self.queues, tasks: vec![work, ticks, upkeep], data: self.settings.data }
     }
 }
 
 /// The publishing process.
 pub struct Started {
     queues: Arc<UserQueues>,
-    /// Locked as long as something is written.
+    /// They end only by a panic.
+    tasks: Vec<JoinHandle<()>>,
     data: Data,
 }
 
 impl Started {
+    /// Waits until a task ends that must not end.
+    pub async fn ended(&mut self) {
+        let (ended, ..) = futures::future::select_all(&mut self.tasks).await;
+        if let Err(error) = ended {
+            tracing::error!(%error, "a task of the service ended");
+        }
+    }
+
     /// Begins no other delivery, and waits until those in progress have ended, at most this long. A
     /// delivery that is cut off continues after the next start.
     pub async fn stop(self, limit: Duration) {
@@ -257,8 +267,14 @@ impl Started {
         if tokio::time::timeout(limit, ended).await.is_err() {
             tracing::warn!("deliveries in progress were cut off; they continue after the next start");
         }
-        drop(self.data);
+        // What was cut off may still write. The folder is unlocked when the process ends.
+        std::mem::forget(self.data);
     }
+}
+
+/// The size of the largest file that a user may upload.
+fn largest_file(limits: &MediaLimits) -> u64 {
+    limits.image.max(limits.gif).max(limits.video).max(limits.document)
 }
 
 fn api(settings: &Settings, store: &Store, ids: &Ids, clock: &Clock, assistants: &TrustedProxy) -> Api {

@@ -1,22 +1,23 @@
 //! Sign-in links: a file in the data folder for each, named by the hash of the link's token. The program
 //! creates them while the service runs, which has no other access to its store.
 
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use auth::{LinkError, SignInLink, SignInLinks};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
 use domain::token::{hash, random_token};
+use lettre::Address;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use url::form_urlencoded::Serializer;
 
 use crate::error::ServerError;
 use crate::mail::Mailer;
+use crate::sync::write_durably;
 
 /// The folder of the files, below the data folder.
 const FOLDER: &str = "sign-in-links";
@@ -47,15 +48,20 @@ pub struct LinkFolder {
     origin: String,
     clock: Clock,
     mailer: Option<Mailer>,
+    /// Held while a link is created for an e-mail, so that concurrent requests send one.
+    mailing: Arc<Mutex<()>>,
 }
 
 impl LinkFolder {
     pub fn new(data: &Path, origin: impl Into<String>, clock: Clock, mailer: Option<Mailer>) -> Self {
-        Self { folder: data.join(FOLDER), origin: origin.into(), clock, mailer }
+        Self { folder: data.join(FOLDER), origin: origin.into(), clock, mailer, mailing: Arc::default() }
     }
 
     /// The URL of a new link that the operator passes on. Without an address, its user enters one.
     pub fn create(&self, email: Option<&str>) -> Result<SecretString, ServerError> {
+        if let Some(invalid) = email.filter(|it| it.parse::<Address>().is_err()) {
+            return Err(ServerError::Email(invalid.to_owned()));
+        }
         self.create_until(email.map(str::to_lowercase), HANDED_OVER, "")
     }
 
@@ -65,8 +71,7 @@ impl LinkFolder {
         let stored = Stored { email, created_at: now, expires_at: now + valid };
         let write = || -> std::io::Result<()> {
             std::fs::create_dir_all(&self.folder)?;
-            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-            file.write_all(&serde_json::to_vec(&stored)?)
+            write_durably(&self.folder, &hash(token.expose_secret()), &serde_json::to_vec(&stored)?)
         };
         write().map_err(|source| ServerError::File { path: path.clone(), source })?;
         let mut query = Serializer::new(String::new());
@@ -81,11 +86,12 @@ impl LinkFolder {
         self.folder.join(hash(token))
     }
 
+    /// `None` if the link is expired or its file is not readable as one.
     fn read(&self, path: &Path) -> std::io::Result<Option<Stored>> {
         match std::fs::read(path) {
             Ok(json) => {
-                let stored: Stored = serde_json::from_slice(&json)?;
-                Ok(Some(stored).filter(|it| self.clock.now() < it.expires_at))
+                let stored: Option<Stored> = serde_json::from_slice(&json).ok();
+                Ok(stored.filter(|it| self.clock.now() < it.expires_at))
             }
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
@@ -103,7 +109,10 @@ impl LinkFolder {
         for entry in entries {
             let path = entry?.path();
             match self.read(&path)? {
-                None => std::fs::remove_file(&path)?,
+                None => match std::fs::remove_file(&path) {
+                    Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+                    _ => {}
+                },
                 Some(it) => {
                     let age = self.clock.now() - it.created_at;
                     is_recent |= it.email.as_deref() == Some(email) && age < BETWEEN_MAILS;
@@ -122,11 +131,14 @@ impl SignInLinks for LinkFolder {
 
     async fn send(&self, email: &str, next: &str) -> Result<(), LinkError> {
         let Some(mailer) = &self.mailer else { return Err(LinkError("SMTP_URL is not set".to_owned())) };
-        if self.tidy(email).map_err(|it| LinkError(it.to_string()))? {
-            return Ok(());
-        }
-        let link = self.create_until(Some(email.to_owned()), MAILED, next);
-        let link = link.map_err(|it| LinkError(it.to_string()))?;
+        let link = {
+            let _one = self.mailing.lock().unwrap_or_else(PoisonError::into_inner);
+            if self.tidy(email).map_err(|it| LinkError(it.to_string()))? {
+                return Ok(());
+            }
+            let link = self.create_until(Some(email.to_owned()), MAILED, next);
+            link.map_err(|it| LinkError(it.to_string()))?
+        };
         mailer.send_link(email, &self.origin, &link).await
     }
 

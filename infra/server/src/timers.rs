@@ -7,6 +7,7 @@ use connecting::CredentialService;
 use housekeeping::{Housekeeping, Outbox};
 use platforms::{Platform, Registry};
 use publishing::Planner;
+use tokio::task::JoinHandle;
 
 use crate::health::LastTick;
 use crate::metrics::Metrics;
@@ -31,10 +32,10 @@ pub(crate) struct Timers {
 
 impl Timers {
     /// `files` is the folder of the bucket.
-    pub(crate) fn start(self, files: PathBuf) {
+    pub(crate) fn start(self, files: PathBuf) -> [JoinHandle<()>; 2] {
         let Self { planner, outbox, housekeeping, credentials, renewable, last_tick, metrics } = self;
         let clock = housekeeping.clock.clone();
-        tokio::spawn(async move {
+        let ticks = tokio::spawn(async move {
             // The queue of an earlier process is lost, so its deliveries are planned again.
             if let Err(error) = planner.plan_anew().await {
                 tracing::error!(%error, "deliveries of an earlier process could not be planned again");
@@ -51,7 +52,7 @@ impl Timers {
                 }
             }
         });
-        tokio::spawn(async move {
+        let rounds = tokio::spawn(async move {
             let mut rounds = tokio::time::interval(UPKEEP);
             loop {
                 rounds.tick().await;
@@ -64,5 +65,6 @@ impl Timers {
                 }
             }
         });
+        [ticks, rounds]
     }
 }

@@ -66,7 +66,7 @@ macro_rules! conformance_checks {
                 repeated_steps_change_nothing;
             recognition: equal_texts_are_two_posts, lost_call_is_repeated_despite_newer_posts,
                 everyday_texts_are_recognized, lost_post_is_found_among_manual_posts, manual_posts_are_not_claimed,
-                post_of_a_lost_window_is_not_sent_again;
+                post_of_a_lost_window_is_not_sent_again, restored_post_is_not_published_early;
             refusals: decisions_do_not_depend_on_the_language_of_refusals;
             threads: thread_is_published_in_order_with_its_files, lost_reply_is_found_and_sent_once,
                 equal_threads_are_not_mixed_up, refused_reply_leaves_the_thread_as_it_is,

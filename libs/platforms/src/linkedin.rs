@@ -427,7 +427,7 @@ impl PublishAdapter for LinkedIn {
         _: DateTime<Utc>,
         advice: String,
     ) -> Resolution {
-        if self.replay && request.segment == SegmentKind::Post {
+        if self.replay && request.may_repeat() && request.segment == SegmentKind::Post {
             replay::once(&self.api, request, prepared, advice).await
         } else {
             Resolution::Undeterminable { advice }

@@ -75,11 +75,23 @@ impl<'a> PublishRequest<'a> {
         self.called_at + PUBLISH_CALL_DELAY + settle_time
     }
 
+    /// Whether a look-up may repeat the publish call. After a restore there is nothing to repeat: the call is
+    /// assumed, and the post may not be due yet.
+    pub(crate) fn may_repeat(&self) -> bool {
+        self.lost_window.is_none_or(|it| it.until < self.called_at)
+    }
+
+    /// Whether the segment was due before a restore, so that it was probably prepared and published in another
+    /// way than the stored progress shows.
+    pub(crate) fn was_due_in_lost_window(&self) -> bool {
+        self.lost_window.is_some_and(|it| it.was_due)
+    }
+
     /// The result of a look-up without the preparation that every publish call needs: there was no call. After
     /// a restore, the preparation may be lost.
     pub(crate) fn never_made(&self) -> Resolution {
-        if self.lost_window.is_some_and(|it| it.was_due) {
-            let advice = "the service was restored from a backup of the time before it was prepared".to_owned();
+        if self.was_due_in_lost_window() {
+            let advice = "the service was restored from a backup that is older than the post".to_owned();
             return Resolution::Undeterminable { advice };
         }
         Resolution::NotPublished

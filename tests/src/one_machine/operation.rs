@@ -111,6 +111,11 @@ async fn health_and_doctor() -> Result {
     let machine = Machine::new().await?;
     let data = machine.data("data");
     ensure!(!machine.output(&data, &["health"])?.status.success(), "healthy without a process");
+    // Neither creates a folder, which would lose the link of the first user.
+    for arguments in [["sign-in-link", "one@example.com"].as_slice(), &["backup", "-"], &["doctor"]] {
+        let output = machine.output(&data, arguments)?;
+        ensure!(!output.status.success() && !data.exists(), "{arguments:?} created {}", data.display());
+    }
     let _service = machine.start(&data).await?;
     machine.run(&data, &["health"])?;
     let mut doctor = machine.command(&data, &["doctor"])?;

@@ -54,12 +54,13 @@ impl Delivery {
     pub(super) fn assume_lost_call(&mut self) {
         let Some(LostWindow { since, until, .. }) = self.lost_window else { return };
         self.unknown_since = self.unknown_outcome_since().into_iter().chain([since]).min();
+        let known = self.intent.take();
         self.intent = Some(Intent {
             attempt: self.attempts,
             at: until,
             may_still_run: true,
-            retry_at: None,
-            is_duplicate: false,
+            retry_at: known.as_ref().and_then(|it| it.retry_at),
+            is_duplicate: known.is_some_and(|it| it.is_duplicate),
             look_ups: 0,
             candidate: None,
         });
@@ -71,7 +72,7 @@ mod tests {
     use chrono::TimeDelta;
 
     use super::*;
-    use crate::delivery::{FailureClass, NextStep, Published, Resolution};
+    use crate::delivery::{AttemptError, FailureClass, NextStep, Published, Resolution};
     use crate::post::SegmentKind;
     use crate::testing::{a_delivery, noon};
 
@@ -128,6 +129,17 @@ mod tests {
         // Nothing can answer a segment that was not public.
         let third = absent.open_intent(settled()).record_publish(Ok(Published::new("p2", settled())), settled(), 0);
         assert_eq!(third.next_step(settled()), NextStep::Publish);
+    }
+
+    #[test]
+    fn duplicate_that_is_not_listed_yet_stays_one() {
+        let refused = AttemptError::Duplicate { reason: "duplicate".to_owned() };
+        let delivery = a_delivery().open_intent(noon()).record_publish(Err(refused), noon(), 0);
+
+        let restored = delivery.restored(noon() - HOUR, noon());
+
+        let unlisted = resolved(restored, Resolution::NotFound);
+        assert_ne!(unlisted.next_step(settled() + TimeDelta::minutes(1)), NextStep::Publish);
     }
 
     #[test]

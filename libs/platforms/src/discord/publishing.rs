@@ -152,7 +152,7 @@ pub(super) async fn resolve(
     };
     let looked = deadline.within(LOOK_UP_TIMEOUT, look_up(bot, server, &place, request, since)).await;
     let late = || Err(CallError::from_transport(TransportError::Late, Effect::Read, TITLE));
-    let has_nonce = place.title.is_none();
+    let has_nonce = request.may_repeat() && place.title.is_none();
     let is_known = |at: DateTime<Utc>| at < since + NONCE_LIFETIME;
     let reason = match looked.unwrap_or_else(late) {
         Ok(Recognition::Public(published)) => return Resolution::Found(published),

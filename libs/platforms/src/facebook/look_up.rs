@@ -175,7 +175,7 @@ async fn resolve_video(facebook: &Facebook, request: &PublishRequest<'_>, form: 
     match status.failed() {
         Some(reason) => Resolution::Refused { reason },
         // Publishing this video again is safe: it is one object.
-        None => Resolution::NotPublished,
+        None => request.never_made(),
     }
 }
 

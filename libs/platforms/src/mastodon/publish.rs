@@ -98,7 +98,7 @@ impl Publish for Mastodon {
             // The publish call comes after all files.
             return request.never_made();
         }
-        let has_key = grant.software.keeps_keys() && request.now < since + KEY_LIFETIME;
+        let has_key = request.may_repeat() && grant.software.keeps_keys() && request.now < since + KEY_LIFETIME;
         let looked = deadline.within(LOOK_UP_TIMEOUT, self.look_up(request, &grant, &progress, &deadline)).await;
         let late = || Err(ListingError::Passing { reason: TransportError::Late.message(WHO) });
         let pending_reason = match looked.unwrap_or_else(late) {

@@ -60,7 +60,7 @@ impl Publish for Wordpress {
             return deleted();
         }
         if post.status == "draft" && post.slug == mark(request) {
-            return Resolution::NotPublished;
+            return request.never_made();
         }
         match published(request, &post) {
             Ok(published) => Resolution::Found(published),

@@ -240,7 +240,8 @@ impl<N: FakePlatform> AdapterHarness<N> {
     pub fn restore(&self, post: &mut Post<'_>, backup_at: DateTime<Utc>, progress: Option<String>) {
         post.progress = progress;
         post.unknown_since = Mutex::new(Some(backup_at));
-        post.lost_window = Some(LostWindow { since: backup_at, until: self.clock.now(), was_due: true });
+        let until = self.clock.now();
+        post.lost_window = Some(LostWindow { since: backup_at, until, was_due: post.publish_at <= until });
         self.claims.lock().unwrap().clear();
     }
 

@@ -215,6 +215,28 @@ pub async fn post_of_a_lost_window_is_not_sent_again<N: FakePlatform>() {
     }
 }
 
+/// The look-ups after a restore publish nothing, also where a look-up may repeat a call.
+pub async fn restored_post_is_not_published_early<N: FakePlatform>() {
+    for has_picture in [false, true] {
+        let harness = AdapterHarness::<N>::new().await;
+        let account = harness.connect().await;
+        let files = if has_picture { vec![sample(MimeType::Png, 1)] } else { required_files(&account, 1) };
+        let mut post = harness.post(&account, "due later", files);
+        let backup_at = harness.clock.now();
+        harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+        post.publish_at = harness.clock.now() + TimeDelta::hours(6);
+        let progress = post.progress.clone();
+        harness.restore(&mut post, backup_at, progress);
+        let called_at = harness.clock.now();
+
+        for wait in [TimeDelta::seconds(5), TimeDelta::seconds(66), TimeDelta::seconds(96), TimeDelta::minutes(10)] {
+            harness.clock.skip_to(called_at + wait);
+            let resolution = harness.resolve(&post, called_at).await;
+            assert_eq!(harness.fake.public_posts().len(), 0, "picture: {has_picture}, {wait}: {resolution:?}");
+        }
+    }
+}
+
 /// The call did not arrive. None of the others is claimed, and the post is sent again only if a
 /// complete list does not have it.
 pub async fn manual_posts_are_not_claimed<N: FakePlatform>() {

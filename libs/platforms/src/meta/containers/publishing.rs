@@ -139,12 +139,13 @@ impl<'a, C: Containers> Publication<'a, C> {
     async fn resolve(&self, since: DateTime<Utc>) -> Resolution {
         let title = self.load.graph().title();
         let is_public = match self.status().await {
-            Ok(ContainerStatus::Ready) => return Resolution::NotPublished,
+            Ok(ContainerStatus::Ready) if !self.job.was_due_in_lost_window() => return Resolution::NotPublished,
             Ok(ContainerStatus::Working) => {
                 return Resolution::Pending { reason: format!("{title} is still processing the post") };
             }
             Ok(ContainerStatus::Public) => true,
-            Ok(ContainerStatus::Refused { .. } | ContainerStatus::Lost(_)) => false,
+            // Another container may have been published.
+            Ok(ContainerStatus::Ready | ContainerStatus::Refused { .. } | ContainerStatus::Lost(_)) => false,
             Err(error) if error.is_expired_object() => false,
             Err(error) => return error.resolution(),
         };
