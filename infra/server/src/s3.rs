@@ -9,8 +9,8 @@ use axum::error_handling::HandleError;
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use http::header::CONTENT_LENGTH;
-use http::{Method, StatusCode};
+use http::StatusCode;
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use s3s::access::S3Access;
 use s3s::auth::SimpleAuth;
 use s3s::dto::PutObjectInput;
@@ -56,11 +56,13 @@ pub(crate) fn router(
 /// Refuses files above the largest limit before anything is stored: an upload URL signs no size unless the
 /// client has named one. S3 has a limit of 5 GB.
 async fn limit_size(State(max_bytes): State<u64>, request: Request, next: Next) -> Response {
-    let length = request.headers().get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse::<u64>().ok());
+    let headers = request.headers();
+    let length = headers.get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse::<u64>().ok());
     match length {
-        // S3 requires it as well ("PutObject" in its API reference).
-        None if request.method() == Method::PUT => StatusCode::LENGTH_REQUIRED.into_response(),
+        // S3 requires a length as well ("PutObject" in its API reference).
+        None if headers.contains_key(TRANSFER_ENCODING) => StatusCode::LENGTH_REQUIRED.into_response(),
         Some(length) if max_bytes < length => StatusCode::PAYLOAD_TOO_LARGE.into_response(),
+        // Without either header, the body is empty (RFC 9112, section 6.3).
         _ => next.run(request).await,
     }
 }
@@ -116,7 +118,7 @@ mod tests {
         let bucket = Bucket::new(&config("http://localhost:3000", &secret), &bucket_config);
         let put = bucket.presigned_put("media/7/42.png", "image/png", None, Duration::from_mins(1)).await.unwrap();
         let sent = (0..puts).map(async |number| {
-            let mut request = Request::put(&put.url).header("host", "localhost:3000").header("content-length", 10_000);
+            let mut request = Request::put(&put.url).header("host", "localhost:3000");
             for (name, value) in &put.headers {
                 request = request.header(name, value);
             }
@@ -134,17 +136,16 @@ mod tests {
     async fn size_is_checked_before_the_signature() {
         let folder = tempfile::tempdir().unwrap();
         let store = router(folder.path(), &Secret::random(), WriteSync::None, 1_000).unwrap();
-        let status = async |length: Option<&str>| {
-            let mut request = Request::put(format!("/{BUCKET}/media/7/42.png"));
-            if let Some(length) = length {
-                request = request.header("content-length", length);
-            }
+        let status = async |name: &str, value: &str| {
+            let request = Request::put(format!("/{BUCKET}/media/7/42.png")).header(name, value);
             store.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap().status()
         };
 
-        assert_eq!(status(Some("1001")).await, StatusCode::PAYLOAD_TOO_LARGE);
-        assert_eq!(status(None).await, StatusCode::LENGTH_REQUIRED);
-        assert_eq!(status(Some("1000")).await, StatusCode::FORBIDDEN, "it has no signature");
+        assert_eq!(status("content-length", "1001").await, StatusCode::PAYLOAD_TOO_LARGE);
+        assert_eq!(status("transfer-encoding", "chunked").await, StatusCode::LENGTH_REQUIRED);
+        for (name, value) in [("content-length", "1000"), ("accept", "*/*")] {
+            assert_eq!(status(name, value).await, StatusCode::FORBIDDEN, "it has no signature");
+        }
     }
 
     #[tokio::test]
