@@ -111,8 +111,8 @@ async fn run_command(options: Options) -> Result<(), Failure> {
     cloud::config::use_variables(variables);
     // Once for all clients of this process; no other code installs a TLS provider.
     cloud::aws::install_tls();
-    let (config, place) =
-        (|| Config::from_env().map_err(Failure::Settings), || Place::from_env().map_err(Failure::Settings));
+    let config = || Config::from_env().map_err(Failure::Settings);
+    let place = || Place::from_env().map_err(Failure::Settings);
     match options.command.unwrap_or(Command::Run) {
         Command::Run => run(config()?).await,
         Command::Doctor => {

@@ -11,7 +11,7 @@ use domain::clock::Clock;
 
 use crate::backup::{MANIFEST, Manifest, SealedReader};
 use crate::clients::Secret;
-use crate::data_folder::{DATABASE, FORMAT, UNFINISHED_RESTORE, check_instance, lock, write_instance};
+use crate::data_folder::{DATABASE, FILES, FORMAT, UNFINISHED_RESTORE, check_instance, lock, write_instance};
 use crate::database::Stores;
 use crate::error::ServerError;
 use crate::extensions::{Extensions, NoExtensions};
@@ -38,7 +38,7 @@ pub async fn restore(
     let failed = |source| ServerError::File { path: data.to_owned(), source };
     let unfinished = data.join(UNFINISHED_RESTORE);
     if unfinished.exists() {
-        std::fs::remove_dir_all(&unfinished).map_err(failed)?;
+        remove_unfinished(data, &unfinished).map_err(failed)?;
     }
     for entry in std::fs::read_dir(data).map_err(failed)? {
         let name = entry.map_err(failed)?.file_name();
@@ -61,6 +61,20 @@ pub async fn restore(
     sync_file_system(data).map_err(failed)?;
     write_instance(data, &key)?;
     Ok(Restored { backup_at: manifest.at, looked_up })
+}
+
+/// Removes what a restore that was cut off has unpacked and moved. It began with an empty folder, so the
+/// database and the files are those of a backup. Its own folder goes last: until then, it shows what happened.
+fn remove_unfinished(data: &Path, unfinished: &Path) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(data)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(DATABASE) {
+            std::fs::remove_file(entry.path())?;
+        } else if entry.file_name() == FILES {
+            std::fs::remove_dir_all(entry.path())?;
+        }
+    }
+    std::fs::remove_dir_all(unfinished)
 }
 
 /// Makes a data folder usable that was copied back by hand, with all its files, as of `backup_at`.
@@ -123,7 +137,7 @@ mod tests {
 
     use super::*;
     use crate::backup::back_up_into;
-    use crate::data_folder::{DataFolder, FILES};
+    use crate::data_folder::DataFolder;
 
     async fn store(folder: &Path) -> Store {
         let extensions: Arc<dyn Extensions> = Arc::new(NoExtensions);
@@ -176,8 +190,12 @@ mod tests {
         assert!(!empty.path().join(DATABASE).exists());
         let unfinished = DataFolder::open(empty.path(), None);
         assert!(matches!(unfinished, Err(ServerError::UnfinishedRestore(_))), "{unfinished:?}");
+        // Another one was cut off while it moved what it had unpacked.
+        std::fs::create_dir_all(empty.path().join(FILES).join("bucket")).unwrap();
+        std::fs::write(empty.path().join("dynamodb.sqlite-wal"), "half").unwrap();
         std::fs::write(&backup, &bytes).unwrap();
         restore(empty.path(), None, &backup, &clock).await.unwrap();
+        DataFolder::open(empty.path(), None).unwrap();
     }
 
     #[tokio::test]

@@ -1,5 +1,6 @@
-//! When files reach the disk. An upload does before its response: `s3s-fs` writes a file and its metadata and renames them, and
-//! leaves it to the operating system when they reach the disk.
+//! Brings files to the disk: an upload before its response, and small files all or nothing.
+//!
+//! `s3s-fs` writes and renames without a sync.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
