@@ -234,7 +234,7 @@ impl Provider {
 }
 
 /// Whether the URL uses TLS or is on loopback.
-pub(crate) fn is_private(url: &Url) -> bool {
+pub fn is_private(url: &Url) -> bool {
     let is_loopback = match url.host() {
         Some(url::Host::Domain(name)) => name == "localhost",
         Some(url::Host::Ipv4(address)) => address.is_loopback(),

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use api::{RateLimits, TrustedProxy};
+use auth::oidc::is_private;
 use auth::{ClientSecret, OidcConfig, SignUp};
 use cloud::config::{ConfigError, json, optional, parsed, required};
 use connections::Guests;
@@ -20,7 +21,7 @@ use egress::AddressPolicy;
 use platforms::{AppCredentials, AppSource, AppUnavailable, PlatformSettings};
 use secrecy::SecretString;
 use tracing_subscriber::filter::{LevelFilter, Targets};
-use url::{Host, Url};
+use url::Url;
 
 pub use variables::{SettingError, read as read_variables};
 
@@ -240,18 +241,9 @@ fn sealing_key() -> Result<Option<SealingKey>, ConfigError> {
 /// Cookies of pages are accepted by browsers only over TLS, or from the machine itself.
 fn origin() -> Result<String, ConfigError> {
     let origin = api::parse_origin(&required("ORIGIN")?)?;
-    let is_safe = Url::parse(&origin).is_ok_and(|it| it.scheme() == "https" || is_loopback(&it));
+    let is_safe = Url::parse(&origin).is_ok_and(|it| is_private(&it));
     let reason = "must begin with https://; only http://localhost works without TLS".to_owned();
     if is_safe { Ok(origin) } else { Err(ConfigError::Invalid { name: "ORIGIN", reason }) }
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
 }
 
 fn oidc() -> Result<Option<OidcConfig>, ConfigError> {
