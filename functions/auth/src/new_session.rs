@@ -36,6 +36,20 @@ pub(crate) async fn find_or_create_user(api: &Api, identity: &Identity, name: &s
     }
 }
 
+/// Lets a user who signed in with links until now, to this address, keep everything at the first sign-in
+/// at an issuer. That is once: a later owner of the address gets nothing.
+pub(crate) async fn adopt_user_of_links(api: &Api, identity: &Identity, verified_email: &str) -> PageResult<()> {
+    if api.store.user_of(identity).await?.is_some() {
+        return Ok(());
+    }
+    let by_links = Identity::by_links(&verified_email.to_lowercase());
+    if let Some(user) = api.store.user_of(&by_links).await? {
+        api.store.replace_identity(&by_links, identity, user).await?;
+        tracing::info!(user_id = user.get(), "a user of sign-in links signed in at the issuer");
+    }
+    Ok(())
+}
+
 /// Finds the user and updates the name and the e-mail address.
 async fn find_user(api: &Api, identity: &Identity, name: &str, email: &str) -> PageResult<Option<User>> {
     let Some(id) = api.store.user_of(identity).await? else {

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use storage::Identity;
 use subtle::ConstantTimeEq;
 
-use crate::new_session::{NewSession, audit_sign_in, find_or_create_user};
+use crate::new_session::{NewSession, adopt_user_of_links, audit_sign_in, find_or_create_user};
 use crate::oidc::{Attempt, IssuerUser, OidcError};
 use crate::{App, Oidc, SignInMethod, sign_in_link};
 
@@ -91,6 +91,9 @@ async fn complete_sign_in(
     let oidc_user = oidc.person(&code, &attempt, now).await.map_err(|error| failed_page(&error, &next))?;
     check_sign_up(app, &oidc_user)?;
     let identity = Identity { issuer: oidc.issuer().to_owned(), subject: oidc_user.subject.clone() };
+    if oidc_user.email_verified {
+        adopt_user_of_links(&app.api, &identity, &oidc_user.email).await?;
+    }
     let user = find_or_create_user(&app.api, &identity, &oidc_user.name, &oidc_user.email).await?;
     let session = SignedIn::start(&app.api, user.user_id, address).await?;
     Ok((user, session, next))
@@ -208,6 +211,7 @@ fn failed_page(error: &OidcError, next: &str) -> PageError {
 
 #[cfg(test)]
 mod tests {
+    use domain::testing::a_user;
     use http::HeaderValue;
     use http::header::COOKIE;
 
@@ -252,6 +256,27 @@ mod tests {
         let user = service.session_user(&first.session()).await;
         assert_eq!(user, service.session_user(&second.session()).await);
         assert_ne!(first.session(), second.session());
+    }
+
+    #[tokio::test]
+    async fn user_of_links_keeps_everything_once_at_an_issuer() {
+        let service = service().await;
+        let mut users = Vec::new();
+        for email in ["unverified@example.com", "one@example.com"] {
+            let user = a_user();
+            service.store.join(&Identity::by_links(email), &user).await.unwrap();
+            users.push(user.user_id);
+        }
+
+        let unverified = service.sign_in("unverified@example.com", "/account").await;
+        assert_ne!(service.session_user(&unverified.session()).await, users[0]);
+        for _ in 0..2 {
+            let verified = service.sign_in("One@example.com", "/account").await;
+            assert_eq!(service.session_user(&verified.session()).await, users[1]);
+        }
+        // Another account of the issuer with this address is another user.
+        let later_owner = service.sign_in("ONE@example.com", "/account").await;
+        assert_ne!(service.session_user(&later_owner.session()).await, users[1]);
     }
 
     #[tokio::test]

@@ -21,9 +21,6 @@ use storage::Identity;
 use crate::new_session::{NewSession, audit_sign_in, find_or_create_user};
 use crate::{App, SignInMethod};
 
-/// The issuer of users who sign in with links; the subject is their e-mail address in lower case.
-const ISSUER: &str = "e-mail";
-
 /// The longest e-mail address in bytes (RFC 5321, section 4.5.3.1.3, without the brackets).
 const MAX_EMAIL_BYTES: usize = 254;
 
@@ -109,7 +106,7 @@ async fn send(State(app): State<App>, headers: HeaderMap, PageForm(form): PageFo
         return Err(PageError::not_found());
     }
     let email = parse_email(&form.email)?;
-    let is_user = app.api.store.user_of(&identity(&email)).await?.is_some();
+    let is_user = app.api.store.user_of(&Identity::by_links(&email)).await?.is_some();
     if is_user || app.sign_up.admits(&email, true) {
         let (links, email, next) = (links.clone(), email.clone(), local_path(&form.next).to_owned());
         tokio::spawn(async move {
@@ -164,7 +161,7 @@ async fn start_session(app: &App, address: ClientIp, form: RedeemForm) -> PageRe
     let link = links(app)?.redeem(&form.token).await.map_err(failed)?.ok_or_else(expired)?;
     let email = link.email.or(entered).ok_or_else(|| invalid_email(""))?;
     let name = email.split('@').next().unwrap_or_default();
-    let user = find_or_create_user(&app.api, &identity(&email), name, &email).await?;
+    let user = find_or_create_user(&app.api, &Identity::by_links(&email), name, &email).await?;
     let session = SignedIn::start(&app.api, user.user_id, address).await?;
     Ok((user, session, local_path(&form.next).to_owned()))
 }
@@ -174,10 +171,6 @@ fn links(app: &App) -> PageResult<&std::sync::Arc<dyn SignInLinks>> {
         SignInMethod::Links(links) => Ok(links),
         SignInMethod::Oidc(_) => Err(PageError::not_found()),
     }
-}
-
-fn identity(email: &str) -> Identity {
-    Identity { issuer: ISSUER.to_owned(), subject: email.to_owned() }
 }
 
 fn parse_email(typed: &str) -> PageResult<String> {

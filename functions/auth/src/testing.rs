@@ -299,7 +299,7 @@ async fn exchange(
         "exp": clock.now().timestamp() + 300,
         "nonce": code["nonce"],
         "email": code["email"],
-        "email_verified": true,
+        "email_verified": !code["email"].as_str().unwrap().starts_with("unverified"),
         "name": "Test User",
     });
     Ok(Json(json!({"id_token": format!("e30.{}.sig", URL_SAFE_NO_PAD.encode(claims.to_string()))})))

@@ -3,7 +3,7 @@
 mod admission;
 
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
-use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
+use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem};
 use chrono::{DateTime, Utc};
 use domain::id::UserId;
 use domain::time_zone::TimeZone;
@@ -27,7 +27,15 @@ pub struct Identity {
     pub subject: String,
 }
 
+/// The issuer of users who sign in with links.
+const LINKS: &str = "e-mail";
+
 impl Identity {
+    /// The identity of a user who signs in with links that are sent to this address, in lower case.
+    pub fn by_links(email: &str) -> Self {
+        Self { issuer: LINKS.to_owned(), subject: email.to_owned() }
+    }
+
     fn grant(&self) -> String {
         // Without the length, the pairs ("a|b", "c") and ("a", "b|c") would have equal texts.
         let pair = format!("{}|{}|{}", self.issuer.len(), self.issuer, self.subject);
@@ -103,6 +111,35 @@ impl Store {
         Ok(match self.transact(vec![put(pointer), put(user)]).await? {
             TransactionOutcome::Done => CreateUserOutcome::Ours,
             // Another first sign-in was faster. The caller looks up its user.
+            TransactionOutcome::Refused(_) => CreateUserOutcome::Taken,
+        })
+    }
+
+    /// Gives a user another identity; the old one is removed. [`CreateUserOutcome::Taken`] if one of
+    /// them has changed since it was read.
+    pub async fn replace_identity(
+        &self,
+        old: &Identity,
+        new: &Identity,
+        user: UserId,
+    ) -> Result<CreateUserOutcome, StorageError> {
+        let pointer = Pointer { grant: new.grant(), user_id: user };
+        let put = Put::builder()
+            .table_name(self.table(Table::Grants))
+            .set_item(Some(to_item(&pointer)?))
+            .condition_expression("attribute_not_exists(#grant)")
+            .expression_attribute_names("#grant", "grant");
+        let delete = Delete::builder()
+            .table_name(self.table(Table::Grants))
+            .set_key(Some(attributes([("grant", s(old.grant()))])))
+            .condition_expression("user_id = :user")
+            .expression_attribute_values(":user", n(user));
+        let writes = vec![
+            TransactWriteItem::builder().put(put.build().map_err(StorageError::build)?).build(),
+            TransactWriteItem::builder().delete(delete.build().map_err(StorageError::build)?).build(),
+        ];
+        Ok(match self.transact(writes).await? {
+            TransactionOutcome::Done => CreateUserOutcome::Ours,
             TransactionOutcome::Refused(_) => CreateUserOutcome::Taken,
         })
     }
