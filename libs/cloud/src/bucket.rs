@@ -17,6 +17,7 @@ use aws_sdk_s3::config::timeout::TimeoutConfig;
 use aws_sdk_s3::config::{Builder, RequestChecksumCalculation, ResponseChecksumValidation};
 use aws_sdk_s3::error::SdkError;
 use aws_sdk_s3::operation::get_object::GetObjectError;
+use aws_sdk_s3::operation::head_object::HeadObjectError;
 use aws_sdk_s3::presigning::PresigningConfig;
 use bytes::Bytes;
 use futures::StreamExt;
@@ -202,6 +203,15 @@ impl Bucket {
             Ok(body.try_next().await.map_err(BucketError::new)?.map(|piece| (piece, body)))
         });
         Ok(Some(pieces.boxed()))
+    }
+
+    /// The media type of a file; `None` if it does not exist.
+    pub async fn content_type(&self, key: &str) -> Result<Option<String>, BucketError> {
+        match self.client.head_object().bucket(&self.name).key(key).send().await {
+            Ok(object) => Ok(Some(object.content_type.unwrap_or_else(|| "application/octet-stream".to_owned()))),
+            Err(error) if error.as_service_error().is_some_and(HeadObjectError::is_not_found) => Ok(None),
+            Err(error) => Err(BucketError::new(error)),
+        }
     }
 
     /// Up to 1,000 keys with this prefix.

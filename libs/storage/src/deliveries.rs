@@ -14,7 +14,7 @@ use crate::Store;
 use crate::connections::ConnectionRecord;
 use crate::error::StorageError;
 use crate::in_flight_calls::{InFlightCalls, LimitSubject, in_flight_calls_key};
-use crate::item::{Item, at, attributes, from_item, n, s, to_item};
+use crate::item::{Item, at, attributes, from_item, n, number, s, to_item};
 use crate::posts::post_key;
 use crate::schema::Table;
 use crate::write_outcome::WriteOutcome;
@@ -248,10 +248,6 @@ fn shard_name(shard: u32) -> String {
 /// Key of the planner's checkpoint, in the table of deliveries. User id 0 is never assigned.
 fn plan_key() -> Item {
     attributes([("user_id", n(0)), ("delivery", s("plan"))])
-}
-
-fn number(item: &Item, name: &str) -> Option<u64> {
-    item.get(name)?.as_n().ok()?.parse().ok()
 }
 
 fn instant(item: &Item, name: &str) -> Option<DateTime<Utc>> {

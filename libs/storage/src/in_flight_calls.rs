@@ -11,7 +11,7 @@ use domain::delivery::LEASE_DURATION;
 use domain::id::{UserId, WebhookId};
 
 use crate::error::StorageError;
-use crate::item::{Item, at, attributes, n, s, ttl};
+use crate::item::{Item, at, attributes, n, number, s, ttl};
 use crate::write_outcome::WriteOutcome;
 use crate::{Store, Table};
 
@@ -217,7 +217,7 @@ pub(crate) fn in_flight_calls_key(subject: &LimitSubject) -> Item {
 }
 
 pub(crate) fn read(item: &Item) -> InFlightCalls {
-    let number = |name: &str| item.get(name).and_then(|it| it.as_n().ok()?.parse::<u64>().ok());
+    let number = |name: &str| number(item, name);
     let instant = |name: &str| DateTime::from_timestamp_millis(i64::try_from(number(name)?).ok()?);
     InFlightCalls {
         permits: item

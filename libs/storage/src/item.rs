@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use crate::error::StorageError;
 
 /// An item or its key.
-pub(crate) type Item = HashMap<String, AttributeValue>;
+pub type Item = HashMap<String, AttributeValue>;
 
 pub(crate) fn s(value: impl Into<String>) -> AttributeValue {
     AttributeValue::S(value.into())
@@ -43,4 +43,9 @@ pub(crate) fn from_item<T: DeserializeOwned>(item: Item) -> Result<T, StorageErr
 
 pub(crate) fn attributes<const N: usize>(pairs: [(&str, AttributeValue); N]) -> Item {
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// A number of an item, such as an id; `None` if the item has none with this name.
+pub(crate) fn number(item: &Item, name: &str) -> Option<u64> {
+    item.get(name)?.as_n().ok()?.parse().ok()
 }

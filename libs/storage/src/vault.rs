@@ -43,6 +43,15 @@ impl VaultKey {
         Self { entry: format!("webhook#{name}"), kind: SecretKind::Webhook }
     }
 
+    /// The name of a stored secret; `None` if its prefix is unknown.
+    pub(crate) fn stored(entry: &str) -> Option<Self> {
+        match entry.split_once('#')? {
+            ("platform", name) => Some(Self::platform(name)),
+            ("webhook", name) => Some(Self::webhook(name)),
+            _ => None,
+        }
+    }
+
     /// The partition key of the item.
     pub fn entry(&self) -> &str {
         &self.entry

@@ -3,10 +3,9 @@
 use chrono::{DateTime, Utc};
 use domain::delivery::{Delivery, State};
 
-use super::number;
 use crate::Store;
 use crate::error::StorageError;
-use crate::item::from_item;
+use crate::item::{from_item, number};
 use crate::schema::Table;
 use crate::write_outcome::WriteOutcome;
 
