@@ -36,7 +36,7 @@ use crate::sign_in_links::LinkFolder;
 const DEFAULT_PLATFORMS: [&str; 6] = ["bluesky", "discord", "mastodon", "matrix", "telegram", "wordpress"];
 
 /// The variables, each of which is also read from the file that `NAME_FILE` names.
-const NAMES: [&str; 26] = [
+const NAMES: [&str; 31] = [
     "LISTEN",
     "DATA",
     "ORIGIN",
@@ -63,6 +63,12 @@ const NAMES: [&str; 26] = [
     "PLATFORMS",
     "PLATFORM_SECRETS",
     "LOG_LEVEL",
+    // Of `move`, and of backups to S3.
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_REGION",
+    "AWS_ENDPOINT_URL",
 ];
 
 /// As for the secret of a proxy.

@@ -10,6 +10,7 @@ use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ServerError;
+use crate::moving::Moving;
 use crate::sealing_key::SealingKey;
 use crate::sync::write_durably;
 
@@ -34,6 +35,9 @@ struct Instance {
     format: u32,
     /// Shows whether a sealing key is the one of this folder.
     key_check: String,
+    /// Of a folder that is moved to AWS, or was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    moving: Option<Moving>,
 }
 
 /// An open data folder, locked until the last clone is dropped.
@@ -54,6 +58,9 @@ impl DataFolder {
             return Err(ServerError::UnfinishedRestore(path.to_owned()));
         }
         let stored = read_instance(path)?;
+        if let Some(moving) = stored.as_ref().and_then(|it| it.moving.clone()) {
+            return Err(ServerError::Moved(path.to_owned(), moving));
+        }
         if stored.is_none() && path.join(DATABASE).exists() {
             return Err(ServerError::NotRestored(path.to_owned()));
         }
@@ -94,9 +101,11 @@ impl DataFolder {
     }
 }
 
-/// Checks the key and the format of a folder that has been used before.
-pub(crate) fn check_instance(path: &Path, key: &SealingKey) -> Result<(), ServerError> {
-    verify(path, read_instance(path)?.as_ref(), key)
+/// The move that has begun with a folder. Checks the key and the format of one that has been used before.
+pub(crate) fn read_moving(path: &Path, key: &SealingKey) -> Result<Option<Moving>, ServerError> {
+    let stored = read_instance(path)?;
+    verify(path, stored.as_ref(), key)?;
+    Ok(stored.and_then(|it| it.moving))
 }
 
 fn verify(path: &Path, stored: Option<&Instance>, key: &SealingKey) -> Result<(), ServerError> {
@@ -124,7 +133,16 @@ pub(crate) fn lock(path: &Path) -> Result<File, ServerError> {
 
 /// Makes the folder usable.
 pub(crate) fn write_instance(path: &Path, key: &SealingKey) -> Result<(), ServerError> {
-    let instance = Instance { format: FORMAT, key_check: check(key) };
+    write(path, key, None)
+}
+
+/// Makes the folder unusable for everything but this move, and `restore --in-place`.
+pub(crate) fn write_moving(path: &Path, key: &SealingKey, moving: &Moving) -> Result<(), ServerError> {
+    write(path, key, Some(moving.clone()))
+}
+
+fn write(path: &Path, key: &SealingKey, moving: Option<Moving>) -> Result<(), ServerError> {
+    let instance = Instance { format: FORMAT, key_check: check(key), moving };
     let file = path.join(INSTANCE);
     let written =
         serde_json::to_vec(&instance).map_err(Into::into).and_then(|json| write_durably(path, INSTANCE, &json));

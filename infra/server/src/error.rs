@@ -1,6 +1,8 @@
 //! Errors at the start of the process, of backups and of restores.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use crate::moving::Moving;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
@@ -28,6 +30,8 @@ pub enum ServerError {
     NoKey(PathBuf),
     #[error("the data in {} were sealed with another key; restore the right sealing.key", .0.display())]
     OtherKey(PathBuf),
+    #[error("{}", moved_message(.0, .1))]
+    Moved(PathBuf, Moving),
     #[error("another process uses {}; stop it first", .0.display())]
     InUse(PathBuf),
     #[error(
@@ -72,4 +76,15 @@ pub enum ServerError {
     Assistants(#[from] mcp::McpError),
     #[error("SMTP_URL or SMTP_FROM: {0}")]
     Mail(String),
+}
+
+fn moved_message(path: &Path, moving: &Moving) -> String {
+    let Moving { stack, since, has_ended } = moving;
+    let (path, since) = (path.display(), since.to_rfc3339());
+    let state = if *has_ended {
+        format!("{path} was moved to {stack}")
+    } else {
+        format!("{path} is being moved to {stack}; run `social-server move` again")
+    };
+    format!("{state}. To return to this folder, delete the stack, and run `social-server restore --in-place {since}`")
 }

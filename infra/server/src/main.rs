@@ -13,8 +13,9 @@ use clap::{Args, Parser, Subcommand};
 use domain::clock::Clock;
 use secrecy::{ExposeSecret, SecretString};
 use server::{
-    Config, LinkFolder, Metrics, NoExtensions, Place, Restored, Secret, Server, ServerError, SettingError, backup,
-    doctor, logs, read_variables, restore, restore_in_place, with_addresses,
+    Config, LinkFolder, Metrics, MoveError, Moved, NoExtensions, Place, Restored, Secret, Server, ServerError,
+    SettingError, Source, backup, doctor, logs, move_to_stack, read_variables, restore, restore_in_place,
+    with_addresses,
 };
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -56,6 +57,12 @@ enum Command {
     },
     /// Restore a backup into an empty data folder.
     Restore(RestoreOptions),
+    /// Move all data to a deployed stack, whose schedules are disabled. Stop the service first.
+    Move {
+        /// The name of the stack.
+        #[arg(long, value_name = "NAME")]
+        to_stack: String,
+    },
     /// Print a sign-in link for a user, who is created if there is none with this address.
     SignInLink {
         /// The e-mail address of the user.
@@ -80,6 +87,8 @@ enum Failure {
     Settings(Vec<SettingError>),
     #[error(transparent)]
     Server(#[from] ServerError),
+    #[error(transparent)]
+    Move(#[from] MoveError),
     #[error(transparent)]
     Io(#[from] std::io::Error),
     /// The check found something, which is printed.
@@ -122,6 +131,7 @@ async fn run_command(options: Options) -> Result<(), Failure> {
         Command::Health => check_health(config()?.listen).await,
         Command::Backup { target } => back_up(place()?, &target),
         Command::Restore(options) => restore_backup(place()?, options).await,
+        Command::Move { to_stack } => move_data(config()?, &to_stack).await,
         Command::SignInLink { email } => {
             let config = config()?;
             config.place.check_exists()?;
@@ -245,6 +255,19 @@ async fn restore_backup(place: Place, options: RestoreOptions) -> Result<(), Fai
         "Restored as of {}. Deliveries that are looked up before anything is published: {looked_up}.",
         backup_at.to_rfc3339()
     ))
+}
+
+async fn move_data(config: Config, stack: &str) -> Result<(), Failure> {
+    config.place.check_exists()?;
+    let issuer = config.oidc.map(|it| it.issuer);
+    let uses_links = issuer.is_none();
+    let source = Source { data: config.place.data, key: config.place.key, issuer };
+    let Moved { items, files } = move_to_stack(source, stack, &Clock::System).await?;
+    print_line(&format!("Moved to {stack}, and compared: {items} items, {files} files."))?;
+    if uses_links {
+        print_line("Users keep everything when they sign in there with the same e-mail address, if it is verified.")?;
+    }
+    print_line("Now deploy the stack with Schedules=ENABLED, and let the domain point to it.")
 }
 
 fn print_line(text: &str) -> Result<(), Failure> {
