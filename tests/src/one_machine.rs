@@ -31,21 +31,23 @@ use crate::{
     report::Report,
 };
 
-const FIRST_USER: &str = "owner@example.com";
+pub(crate) const FIRST_USER: &str = "owner@example.com";
 
 const METRICS_TOKEN: &str = "a token of the metrics with enough characters";
 
 /// What an operator has: a folder, settings, and a Mastodon server in the same network.
-struct Machine {
+pub(crate) struct Machine {
     /// The files of the container image; `None` for the program that was built here.
     root: Option<PathBuf>,
     folder: TempDir,
     mastodon: Mastodon,
     port: u16,
+    /// Settings in addition to the usual ones.
+    settings: Vec<(&'static str, String)>,
 }
 
 /// A running service; it is killed when this is dropped.
-struct Service {
+pub(crate) struct Service {
     child: Child,
     log: PathBuf,
     /// From the start of the process until it was ready.
@@ -53,7 +55,7 @@ struct Service {
 }
 
 impl Machine {
-    async fn new() -> Result<Self> {
+    pub(crate) async fn new() -> Result<Self> {
         Self::with_root(None).await
     }
 
@@ -64,19 +66,23 @@ impl Machine {
             Some(root) => TempDir::new_in(root.join("data"))?,
             None => TempDir::new()?,
         };
-        Ok(Self { root, folder, mastodon, port })
+        Ok(Self { root, folder, mastodon, port, settings: Vec::new() })
+    }
+
+    pub(crate) fn with_settings(self, settings: Vec<(&'static str, String)>) -> Self {
+        Self { settings, ..self }
     }
 
     fn origin(&self) -> String {
         format!("http://localhost:{}", self.port)
     }
 
-    fn data(&self, name: &str) -> PathBuf {
+    pub(crate) fn data(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
     /// The program with the settings for this data folder.
-    fn command(&self, data: &Path, arguments: &[&str]) -> Result<Command> {
+    pub(crate) fn command(&self, data: &Path, arguments: &[&str]) -> Result<Command> {
         let private: Vec<_> = self.mastodon.addresses().iter().map(SocketAddr::to_string).collect();
         let (mut command, data) = match &self.root {
             Some(root) => {
@@ -96,24 +102,25 @@ impl Machine {
             .env("METRICS_TOKEN", METRICS_TOKEN)
             .env("REQUESTS_PER_MINUTE", "100000000")
             .env("MEDIA_PER_MINUTE", "100000000")
+            .envs(self.settings.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null());
         Ok(command)
     }
 
     /// Runs a command to its end.
-    fn output(&self, data: &Path, arguments: &[&str]) -> Result<Output> {
+    pub(crate) fn output(&self, data: &Path, arguments: &[&str]) -> Result<Output> {
         Ok(self.command(data, arguments)?.output()?)
     }
 
     /// Runs a command that has to succeed; returns what it printed.
-    fn run(&self, data: &Path, arguments: &[&str]) -> Result<String> {
+    pub(crate) fn run(&self, data: &Path, arguments: &[&str]) -> Result<String> {
         let output = self.output(data, arguments)?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
         ensure!(output.status.success(), "{arguments:?}: {}\n{}", output.status, text(&output.stderr));
         Ok(text(&output.stdout))
     }
 
-    async fn start(&self, data: &Path) -> Result<Service> {
+    pub(crate) async fn start(&self, data: &Path) -> Result<Service> {
         let log = self.folder.path().join("log");
         let started = Instant::now();
         let child = self.command(data, &[])?.stderr(fs::File::create(&log)?).spawn()?;
@@ -133,14 +140,14 @@ impl Machine {
         }
     }
 
-    async fn deployment(&self) -> Result<Deployment> {
+    pub(crate) async fn deployment(&self) -> Result<Deployment> {
         let origin = self.origin();
         let base_url = format!("{origin}/api/v1");
         Deployment::new(Ready { origin, base_url, token: String::new(), stores: Value::Null }).await
     }
 
     /// Signs in with a link, and gets a token by the device flow.
-    async fn user<'a>(&self, deployment: &'a Deployment, link: &str) -> Result<User<'a>> {
+    pub(crate) async fn user<'a>(&self, deployment: &'a Deployment, link: &str) -> Result<User<'a>> {
         let mut browser = deployment.browser()?;
         let page = browser.open(link).await?;
         let fields: &[_] = if page.form_with_field("email").is_some() { &[("email", FIRST_USER)] } else { &[] };
@@ -162,14 +169,14 @@ impl Service {
     }
 
     /// The link for the first user, which is printed once.
-    fn first_link(&self) -> Result<String> {
+    pub(crate) fn first_link(&self) -> Result<String> {
         let log = self.log()?;
         let link = log.split_whitespace().find(|it| it.contains("/sign-in/link?token="));
         link.map(str::to_owned).ok_or_else(|| TestError::new(format!("no sign-in link was printed:\n{log}")))
     }
 
     /// Sends SIGTERM; returns the time until the process has ended.
-    async fn terminate(mut self) -> Result<Duration> {
+    pub(crate) async fn terminate(mut self) -> Result<Duration> {
         let asked = Instant::now();
         let sent = Command::new("kill").arg(self.child.id().to_string()).status()?;
         ensure!(sent.success(), "kill: {sent}");

@@ -33,6 +33,9 @@ struct Options {
     common: Common,
 }
 
+/// First, because nobody may have used the stack.
+const MOVE: &str = "one machine moves to the stack";
+
 #[tokio::main]
 async fn main() -> ExitCode {
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -43,8 +46,13 @@ async fn main() -> ExitCode {
 async fn run(options: &Options) -> Result<Report> {
     let mut report = Report::default();
     let started = Instant::now();
-    let mut stack = Stack::deploy(options.programs.clone()).await?;
+    let moves = options.common.wants(MOVE);
+    let mut stack = Stack::deploy(options.programs.clone(), !moves).await?;
     say(&format!("Deployed after {:.0} s", started.elapsed().as_secs_f64()));
+    if moves {
+        let deployment = stack.deployment().await?;
+        run_scene(MOVE, scenes::machine_moves_to_the_stack(&mut stack, &deployment), &mut report).await;
+    }
     if options.common.only.is_some() {
         let wants = |it: &str| options.common.wants(it);
         checks(&stack, |it| wants(&it.title()), options.jobs, &mut report).await?;

@@ -81,14 +81,22 @@ impl Emulator {
         fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
 
+    /// The environment of a program that acts as the root of the account.
+    pub(super) fn administrator(&self) -> [(&'static str, String); 5] {
+        [
+            ("AWS_ENDPOINT_URL", self.url()),
+            ("AWS_ACCESS_KEY_ID", aws::ROOT.to_owned()),
+            ("AWS_SECRET_ACCESS_KEY", aws::ROOT.to_owned()),
+            ("AWS_DEFAULT_REGION", aws::REGION.to_owned()),
+            ("AWS_REGION", aws::REGION.to_owned()),
+        ]
+    }
+
     /// A program that acts as the root of the account.
     pub(super) fn command(&self, program: PathBuf) -> Command {
         let mut command = Command::new(program);
         command
-            .env("AWS_ENDPOINT_URL", self.url())
-            .env("AWS_ACCESS_KEY_ID", aws::ROOT)
-            .env("AWS_SECRET_ACCESS_KEY", aws::ROOT)
-            .env("AWS_DEFAULT_REGION", aws::REGION)
+            .envs(self.administrator())
             .env("AWS_CONFIG_FILE", "/dev/null")
             .env("SAM_CLI_TELEMETRY", "0")
             .env_remove("AWS_CA_BUNDLE");

@@ -2,6 +2,7 @@
 //! are replayed.
 
 mod erasure;
+mod moving;
 mod webhooks;
 
 use std::time::Duration;
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 pub use self::erasure::{
     disabled_user_can_be_enabled_again, erased_user_leaves_no_items, unused_uploads_are_inspected,
 };
+pub use self::moving::machine_moves_to_the_stack;
 pub use self::webhooks::endpoint_receives_events;
 use super::Stack;
 use crate::{

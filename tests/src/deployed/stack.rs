@@ -32,7 +32,7 @@ use crate::{
 const NAME: &str = "social-publishing-test";
 
 /// The service's client id and secret at the sandbox platform (`infra/local/src/sandbox`).
-const SANDBOX_CLIENT: (&str, &str) = ("social-publishing", "sandbox-secret");
+pub(super) const SANDBOX_CLIENT: (&str, &str) = ("social-publishing", "sandbox-secret");
 
 /// A deployed stack; everything ends when this is dropped.
 pub struct Stack {
@@ -49,12 +49,14 @@ pub struct Stack {
     origin: String,
     names: BTreeMap<String, String>,
     deployments: u32,
+    /// Whether functions run by their schedules.
+    has_schedules: bool,
 }
 
 impl Stack {
     /// Starts everything and deploys the functions in this folder; without a folder, it builds
     /// them.
-    pub async fn deploy(programs: Option<PathBuf>) -> Result<Self> {
+    pub async fn deploy(programs: Option<PathBuf>, has_schedules: bool) -> Result<Self> {
         let programs = programs.map_or_else(|| functions::build(&FUNCTIONS), Ok)?;
         let sandbox = Harness::start(&[]).await?;
         let (api_port, aws_port, emulator_port) = (free_port()?, free_port()?, free_port()?);
@@ -77,6 +79,7 @@ impl Stack {
             reached_at: api_url,
             names: BTreeMap::new(),
             deployments: 0,
+            has_schedules,
         };
         stack.store_credentials().await?;
         stack.update().await?;
@@ -103,6 +106,12 @@ impl Stack {
         self.update().await
     }
 
+    /// Deploys again with schedules.
+    pub async fn enable_schedules(&mut self) -> Result {
+        self.has_schedules = true;
+        self.update().await
+    }
+
     /// Deploys again with other code and another parameter.
     pub async fn update(&mut self) -> Result {
         self.deployments += 1;
@@ -125,6 +134,7 @@ impl Stack {
             ("Architecture", architecture),
             ("LogLevel", log_level),
             ("DeletionProtection", "false"),
+            ("Schedules", if self.has_schedules { "ENABLED" } else { "DISABLED" }),
             ("RequestsPerMinute", "100000000"),
             ("MediaPerMinute", "100000000"),
             // With this parameter, functions read a user's plan.
@@ -214,6 +224,12 @@ impl Stack {
     /// The calls of functions that AWS denied.
     pub fn refused(&self) -> Vec<String> {
         self.recorder.refused().into_iter().collect()
+    }
+
+    /// Lets a command act as an administrator of this stack; returns the stack's name.
+    pub fn administer(&self, command: &mut Command) -> &'static str {
+        command.envs(self.emulator.administrator());
+        NAME
     }
 
     /// Runs an operator's command: a script of `infra/`.
