@@ -4,7 +4,7 @@
 mod variables;
 
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -27,6 +27,7 @@ pub use variables::{SettingError, read as read_variables};
 
 use crate::data_folder::DataFolder;
 use crate::error::ServerError;
+use crate::listener::Tls;
 use crate::mail::Mailer;
 use crate::sealing_key::SealingKey;
 use crate::settings::{AppSources, Data, Settings, SignIn};
@@ -36,8 +37,12 @@ use crate::sign_in_links::LinkFolder;
 const DEFAULT_PLATFORMS: [&str; 6] = ["bluesky", "discord", "mastodon", "matrix", "telegram", "wordpress"];
 
 /// The variables, each of which is also read from the file that `NAME_FILE` names.
-const NAMES: [&str; 31] = [
+const NAMES: [&str; 35] = [
     "LISTEN",
+    "TLS_CERTIFICATE",
+    "TLS_KEY",
+    "ACME_CONTACT",
+    "ACME_DIRECTORY",
     "DATA",
     "ORIGIN",
     "SEALING_KEY",
@@ -83,8 +88,10 @@ pub struct Place {
 }
 
 pub struct Config {
-    /// `LISTEN`: where a proxy with TLS finds this process, by default `127.0.0.1:3000`.
+    /// `LISTEN`: by default `[::]:443` with TLS, and `127.0.0.1:3000` for a proxy.
     pub listen: SocketAddr,
+    /// `None` behind a proxy, which encrypts the connections.
+    pub tls: Option<Tls>,
     pub place: Place,
     /// `ORIGIN`: the origin under which users open the service.
     pub origin: String,
@@ -162,7 +169,12 @@ impl Place {
 impl Config {
     pub fn from_env() -> Result<Self, Vec<SettingError>> {
         let mut errors = Errors::default();
-        let listen = errors.keep(parsed("LISTEN", SocketAddr::from((Ipv4Addr::LOCALHOST, 3000))));
+        let tls = errors.keep(Tls::from_env());
+        let default_listen = match tls {
+            Some(Some(_)) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 443)),
+            _ => SocketAddr::from((Ipv4Addr::LOCALHOST, 3000)),
+        };
+        let listen = errors.keep(parsed("LISTEN", default_listen));
         let place = Place::from_env().map_err(|place| errors.0.extend(place)).ok();
         let origin = errors.keep(origin());
         let oidc = errors.keep(oidc());
@@ -180,6 +192,7 @@ impl Config {
         let read = || {
             Some(Self {
                 listen: listen?,
+                tls: tls?,
                 place: place?,
                 origin: origin?,
                 oidc: oidc?,

@@ -11,6 +11,7 @@ mod error;
 mod events;
 mod extensions;
 mod health;
+pub mod listener;
 pub mod logs;
 mod mail;
 mod metrics;

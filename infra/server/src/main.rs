@@ -3,23 +3,24 @@
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum_server::Handle;
 use chrono::{DateTime, Utc};
 use clap::{Args, Parser, Subcommand};
 use domain::clock::Clock;
 use secrecy::{ExposeSecret, SecretString};
 use server::{
     Config, LinkFolder, Metrics, MoveError, Moved, NoExtensions, Place, Restored, Secret, Server, ServerError,
-    SettingError, Source, backup, doctor, logs, move_to_stack, read_variables, restore, restore_in_place,
+    SettingError, Source, backup, doctor, listener, logs, move_to_stack, read_variables, restore, restore_in_place,
     with_addresses,
 };
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
 
 /// That of musl, with which releases are linked, is slow in a process with several threads.
 #[global_allocator]
@@ -128,7 +129,7 @@ async fn run_command(options: Options) -> Result<(), Failure> {
             let findings = doctor::examine(config()?).await;
             if doctor::print(&findings, &mut std::io::stdout())? { Ok(()) } else { Err(Failure::Unhealthy) }
         }
-        Command::Health => check_health(config()?.listen).await,
+        Command::Health => check_health(&config()?).await,
         Command::Backup { target } => back_up(place()?, &target),
         Command::Restore(options) => restore_backup(place()?, options).await,
         Command::Move { to_stack } => move_data(config()?, &to_stack).await,
@@ -147,7 +148,7 @@ async fn run_command(options: Options) -> Result<(), Failure> {
 async fn run(mut config: Config) -> Result<(), Failure> {
     let metrics = Metrics::default();
     logs::init(config.log_level.clone(), metrics.clone());
-    let (listen, uses_links) = (config.listen, config.oidc.is_none());
+    let (listen, tls, uses_links) = (config.listen, config.tls.take(), config.oidc.is_none());
     let public = TcpListener::bind(listen).await.map_err(|source| ServerError::Listen { address: listen, source })?;
     let own = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let own_origin = format!("http://{}", own.local_addr()?);
@@ -166,27 +167,27 @@ async fn run(mut config: Config) -> Result<(), Failure> {
     // At once: the next start is not the first one, even if this one fails.
     announce(first_link.as_ref());
     let secret = Secret::derived(data.key());
+    let folder = data.path().to_owned();
     let settings = config.settings(data, own_origin);
     let origin = settings.origin.clone();
     let server = Server::open(settings, Arc::new(NoExtensions), &secret, metrics).await?;
     let router = with_addresses(server.routes.clone().merge(server.files.clone()));
-    let (stop, stopped) = watch::channel(());
-    serve(own, &router, None);
-    let listening = serve(public, &router, Some(stopped));
+    let handle = Handle::new();
+    serve_here(own, router.clone());
+    let public = public.into_std()?;
+    let mut serving = pin!(listener::serve(public, router, tls, &origin, &folder, handle.clone()));
     let mut started = server.start();
     tracing::info!(origin, %listen, durability = "synchronous=FULL", "the service is ready");
     tokio::select! {
         _ = tokio::signal::ctrl_c() => {}
         _ = terminations.recv() => {}
         () = started.ended() => return Err(ServerError::Ended.into()),
+        ended = &mut serving => return Ok(ended?),
     }
     tracing::info!("the service stops");
-    drop(stop);
-    let (answered, ()) = tokio::join!(tokio::time::timeout(STOP_LIMIT, listening), started.stop(STOP_LIMIT));
-    if answered.is_err() {
-        tracing::warn!("requests in progress were cut off");
-    }
-    Ok(())
+    handle.graceful_shutdown(Some(STOP_LIMIT));
+    let (ended, ()) = tokio::join!(serving, started.stop(STOP_LIMIT));
+    Ok(ended?)
 }
 
 /// Prints the link of the first user, outside of the log's JSON.
@@ -200,32 +201,28 @@ fn announce(first_link: Option<&SecretString>) {
     }
 }
 
-/// Accepts no other request after `stop`, and answers those in progress.
-fn serve(listener: TcpListener, router: &Router, stop: Option<watch::Receiver<()>>) -> tokio::task::JoinHandle<()> {
-    let server = axum::serve(listener, router.clone().into_make_service_with_connect_info::<SocketAddr>());
-    let stopped = async move {
-        match stop {
-            // Ends with an error when the sender is dropped.
-            Some(mut stop) => drop(stop.changed().await),
-            None => std::future::pending().await,
-        }
-    };
+/// Serves the process itself, on loopback.
+fn serve_here(listener: TcpListener, router: Router) {
+    let served = axum::serve(listener, router.into_make_service_with_connect_info::<SocketAddr>());
     tokio::spawn(async move {
-        if let Err(error) = server.with_graceful_shutdown(stopped).await {
+        if let Err(error) = served.await {
             tracing::error!(%error, "a listener failed");
         }
-    })
+    });
 }
 
-async fn check_health(listen: SocketAddr) -> Result<(), Failure> {
-    let ip = match listen.ip() {
+async fn check_health(config: &Config) -> Result<(), Failure> {
+    let ip = match config.listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
         ip => ip,
     };
     let not_ready = |error: reqwest::Error| Failure::NotReady(error.to_string());
-    let client = reqwest::Client::builder().timeout(HEALTH_TIMEOUT).build().map_err(not_ready)?;
-    let url = format!("http://{}/ready", SocketAddr::new(ip, listen.port()));
+    // This machine is asked, whose certificate is for the domain.
+    let client = reqwest::Client::builder().timeout(HEALTH_TIMEOUT).tls_danger_accept_invalid_certs(true);
+    let client = client.build().map_err(not_ready)?;
+    let scheme = if config.tls.is_some() { "https" } else { "http" };
+    let url = format!("{scheme}://{}/ready", SocketAddr::new(ip, config.listen.port()));
     let response = client.get(url).send().await.map_err(not_ready)?;
     if response.status().is_success() {
         return Ok(());
