@@ -31,7 +31,13 @@ const LARGE: usize = 64 * 1024;
 pub fn http_client(on_this_machine: bool) -> Result<Client> {
     let builder =
         Client::builder().redirect(reqwest::redirect::Policy::none()).timeout(Duration::from_mins(1)).no_proxy();
-    let builder = if on_this_machine { builder.local_address(IpAddr::V4(unused_loopback_address())) } else { builder };
+    let builder = if on_this_machine {
+        let address = IpAddr::V4(unused_loopback_address());
+        // A certificate of this machine is signed by nobody.
+        builder.local_address(address).tls_danger_accept_invalid_certs(true)
+    } else {
+        builder
+    };
     Ok(builder.build()?)
 }
 

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
+    client::http_client,
     deployment::{Deployment, User, targets},
     ensure,
     error::{Result, TestError},
@@ -74,7 +75,8 @@ impl Machine {
     }
 
     fn origin(&self) -> String {
-        format!("http://localhost:{}", self.port)
+        let is_encrypted = self.settings.iter().any(|(name, _)| *name == "TLS_KEY");
+        format!("{}://localhost:{}", if is_encrypted { "https" } else { "http" }, self.port)
     }
 
     pub(crate) fn data(&self, name: &str) -> PathBuf {
@@ -125,7 +127,7 @@ impl Machine {
         let started = Instant::now();
         let child = self.command(data, &[])?.stderr(fs::File::create(&log)?).spawn()?;
         let mut service = Service { child, log, started_in: Duration::ZERO };
-        let http = reqwest::Client::new();
+        let http = http_client(true)?;
         loop {
             let ready = http.get(format!("{}/ready", self.origin())).send().await;
             if ready.is_ok_and(|it| it.status().is_success()) {

@@ -1,19 +1,27 @@
 //! An operator starts, watches and stops the service.
 
-use std::time::Duration;
+use std::{
+    fs,
+    path::Path,
+    process::{Child, Command},
+    time::Duration,
+};
 
 use super::{METRICS_TOKEN, Machine, account, post};
 use crate::{
-    deployment::{fresh, targets},
+    deployment::{fresh, missing, targets},
     ensure,
     error::{Result, same},
     http_response::text,
     moment,
     platforms::scenes::{Figures, Scenes},
+    tools::AIOSMTPD,
 };
 
 pub(super) async fn run(scenes: &mut Scenes<'_>) {
     scenes.measure("the first user signs in with the printed link and publishes", first_post()).await;
+    scenes.play("connections are encrypted with a certificate that is renewed", own_certificate()).await;
+    scenes.play("a sign-in link arrives by e-mail", link_by_mail()).await;
     scenes.play("every wrong setting is printed", wrong_settings()).await;
     scenes.play("a post that is due during a stop is published once after it", stop_and_start()).await;
     scenes.play("a second process on the same folder is refused", second_process()).await;
@@ -54,6 +62,87 @@ async fn first_post() -> Result<Figures> {
         let _: serde_json::Value = serde_json::from_str(line)?;
     }
     Ok(vec![("ms from start to ready", i64::try_from(service.started_in.as_millis())?)])
+}
+
+/// The API, the pages and uploads work without a proxy, and a renewed certificate is used without a restart.
+async fn own_certificate() -> Result {
+    let machine = Machine::new().await?;
+    let (certificate, key) = (machine.data("certificate.pem"), machine.data("key.pem"));
+    let issue = || -> Result<Vec<u8>> {
+        let issued = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
+        fs::write(&certificate, issued.cert.pem())?;
+        fs::write(&key, issued.key_pair.serialize_pem())?;
+        Ok(issued.cert.der().to_vec())
+    };
+    let first = issue()?;
+    let setting = |path: &Path| path.display().to_string();
+    let machine = machine.with_settings(vec![("TLS_CERTIFICATE", setting(&certificate)), ("TLS_KEY", setting(&key))]);
+    let data = machine.data("data");
+    let service = machine.start(&data).await?;
+    machine.run(&data, &["health"])?;
+    let deployment = machine.deployment().await?;
+    let user = machine.user(&deployment, &service.first_link()?).await?;
+    user.picture().await?;
+
+    let shown = async || -> Result<Vec<u8>> {
+        let client = reqwest::Client::builder().tls_danger_accept_invalid_certs(true).tls_info(true).build()?;
+        let response = client.get(format!("{}/health", machine.origin())).send().await?;
+        let info = response.extensions().get::<reqwest::tls::TlsInfo>();
+        Ok(info.and_then(|it| it.peer_certificate()).unwrap_or_default().to_vec())
+    };
+    ensure!(shown().await? == first, "the first certificate is not shown");
+    let renewed = issue()?;
+    moment::eventually(Duration::from_secs(30), "the renewed certificate", || async {
+        Ok((shown().await? == renewed).then_some(()))
+    })
+    .await
+}
+
+/// The e-mail passes a real SMTP server.
+async fn link_by_mail() -> Result {
+    let machine = Machine::new().await?;
+    let (mails, port) = (machine.data("mails"), std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port());
+    let mut server = Command::new(AIOSMTPD.program()?);
+    server.args(["--nosetuid", "--listen", &format!("127.0.0.1:{port}"), "--class", "aiosmtpd.handlers.Mailbox"]);
+    let _server = Running(server.arg(&mails).spawn()?);
+    moment::eventually(Duration::from_secs(30), "the start of the SMTP server", || async {
+        Ok(std::net::TcpStream::connect(("127.0.0.1", port)).ok())
+    })
+    .await?;
+    let settings = vec![
+        ("SMTP_URL", format!("smtp://127.0.0.1:{port}")),
+        ("SMTP_FROM", "Social <social@example.com>".to_owned()),
+        ("SIGN_UP_ALLOWED", "example.com".to_owned()),
+    ];
+    let machine = machine.with_settings(settings);
+    let _service = machine.start(&machine.data("data")).await?;
+    let deployment = machine.deployment().await?;
+    let mut browser = deployment.browser()?;
+    let page = browser.open(&format!("{}/sign-in", machine.origin())).await?;
+    browser.press(&page, "Send the link", &[("email", "ada@example.com")]).await?;
+    let mail = moment::eventually(Duration::from_secs(30), "an e-mail", || async {
+        let arrived = fs::read_dir(mails.join("new")).into_iter().flatten().next().transpose()?;
+        Ok(arrived.map(|it| fs::read_to_string(it.path())).transpose()?)
+    })
+    .await?;
+    // Long lines are broken, as RFC 2045 says.
+    let mail = mail.replace("=\n", "").replace("=3D", "=");
+    ensure!(mail.contains("Subject: Your sign-in link") && mail.contains("ada@example.com"), "{mail}");
+    let link = mail.split_whitespace().find(|it| it.contains("/sign-in/link?token="));
+    let page = browser.open(link.ok_or_else(|| missing("the link"))?).await?;
+    let page = browser.press(&page, "Sign in", &[]).await?;
+    ensure!(page.html.contains("ada@example.com"), "{}", page.test_error("the link did not sign in"));
+    Ok(())
+}
+
+/// A process that is killed when this is dropped.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 async fn wrong_settings() -> Result {

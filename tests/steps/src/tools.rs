@@ -107,6 +107,9 @@ pub const MASTODON_MOCK: PythonTool =
 pub const SYNAPSE: PythonTool =
     PythonTool { program: "synapse_homeserver", packages: &["matrix-synapse==1.163.2"], patches: &[] };
 
+/// An SMTP server.
+pub const AIOSMTPD: PythonTool = PythonTool { program: "aiosmtpd", packages: &["aiosmtpd==1.4.6"], patches: &[] };
+
 /// Finds misspelled words.
 pub const TYPOS: PythonTool = PythonTool { program: "typos", packages: &["typos==1.52.0"], patches: &[] };
 

@@ -13,7 +13,7 @@ use steps::{
     functions::{self, HELLO, SAMPLE},
     schedule::{Kind, ScheduledStep},
     tools::{
-        AWS_CLI, CARGO_DENY, CARGO_MACHETE, MASTODON_MOCK, MINISTACK, SAM, SCHEMATHESIS, SYNAPSE, TYPOS,
+        AIOSMTPD, AWS_CLI, CARGO_DENY, CARGO_MACHETE, MASTODON_MOCK, MINISTACK, SAM, SCHEMATHESIS, SYNAPSE, TYPOS,
         install_browser_driver, run as run_to_end, typescript as typescript_packages,
     },
     wordpress::WordpressProgram,
@@ -85,8 +85,8 @@ pub(crate) const STEPS: [Step; 22] = [
         .needs(&["build", "tools"])
         // More servers at once would only wait for a processor.
         .after(&["browser"]),
-    step("one machine", Kind::Waits, "social-server: first post, stop, backup and restore", one_machine)
-        .needs(&["build"]),
+    step("one machine", Kind::Waits, "social-server: first post, TLS, e-mail, stop, backup and restore", one_machine)
+        .needs(&["build", "tools"]),
     step(
         "durability",
         Kind::Waits,
@@ -153,7 +153,7 @@ fn built_programs() -> PathBuf {
 }
 
 fn tools(_: &Log) -> Result {
-    for tool in [SCHEMATHESIS, SAM, MINISTACK, AWS_CLI, MASTODON_MOCK, SYNAPSE] {
+    for tool in [SCHEMATHESIS, SAM, MINISTACK, AWS_CLI, MASTODON_MOCK, SYNAPSE, AIOSMTPD] {
         tool.program()?;
     }
     install_browser_driver()?;
