@@ -47,6 +47,17 @@ impl Root {
         Ok(())
     }
 
+    pub async fn create_bucket(&self, bucket: &str) -> Result {
+        send(self.request(Method::PUT, &format!("/{bucket}"), "s3"), bucket).await?;
+        Ok(())
+    }
+
+    pub async fn object(&self, bucket: &str, key: &str) -> Result<Vec<u8>> {
+        let response = self.request(Method::GET, &format!("/{bucket}/{key}"), "s3").send().await?;
+        ensure!(response.status().is_success(), "{key}: {}", response.status());
+        Ok(response.bytes().await?.to_vec())
+    }
+
     pub async fn has_object(&self, bucket: &str, key: &str) -> Result<bool> {
         let response = self.request(Method::HEAD, &format!("/{bucket}/{key}"), "s3").send().await?;
         ensure!([200, 404].contains(&response.status().as_u16()), "{key}: {}", response.status());

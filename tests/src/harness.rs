@@ -155,6 +155,17 @@ impl Drop for Harness {
     }
 }
 
+/// The service's client id and secret at the sandbox platform (`infra/local/src/sandbox`).
+pub const SANDBOX_CLIENT: (&str, &str) = ("social-publishing", "sandbox-secret");
+
+/// The resident memory of a process in megabytes.
+pub fn resident_mb(process: u32) -> Result<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status"))?;
+    let line = status.lines().find(|it| it.starts_with("VmRSS:")).unwrap_or_default();
+    let kilobytes: u64 = line.split_whitespace().nth(1).unwrap_or_default().parse()?;
+    Ok(kilobytes / 1024)
+}
+
 pub fn free_port() -> Result<u16> {
     Ok(std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }

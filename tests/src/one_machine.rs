@@ -24,7 +24,7 @@ use crate::{
     ensure,
     error::{Result, TestError},
     fail,
-    harness::{Ready, binary},
+    harness::{Ready, SANDBOX_CLIENT, binary, resident_mb},
     http_response::integer,
     moment,
     platforms::{connecting::connect, scenes::Scenes},
@@ -37,7 +37,7 @@ pub(crate) const FIRST_USER: &str = "owner@example.com";
 const METRICS_TOKEN: &str = "a token of the metrics with enough characters";
 
 /// What an operator has: a folder, settings, and a Mastodon server in the same network.
-pub(crate) struct Machine {
+pub struct Machine {
     /// The files of the container image; `None` for the program that was built here.
     root: Option<PathBuf>,
     folder: TempDir,
@@ -48,15 +48,15 @@ pub(crate) struct Machine {
 }
 
 /// A running service; it is killed when this is dropped.
-pub(crate) struct Service {
+pub struct Service {
     child: Child,
     log: PathBuf,
     /// From the start of the process until it was ready.
-    started_in: Duration,
+    pub started_in: Duration,
 }
 
 impl Machine {
-    pub(crate) async fn new() -> Result<Self> {
+    pub async fn new() -> Result<Self> {
         Self::with_root(None).await
     }
 
@@ -70,7 +70,17 @@ impl Machine {
         Ok(Self { root, folder, mastodon, port, settings: Vec::new() })
     }
 
-    pub(crate) fn with_settings(self, settings: Vec<(&'static str, String)>) -> Self {
+    /// Accounts are on the sandbox platform at this origin.
+    #[must_use]
+    pub fn with_sandbox(self, origin: &str) -> Self {
+        let platforms = json!({ "sandbox": { "url": format!("{origin}/sandbox") } });
+        let (id, secret) = SANDBOX_CLIENT;
+        let secrets = json!({ "sandbox": { "client_id": id, "client_secret": secret } });
+        self.with_settings(vec![("PLATFORMS", platforms.to_string()), ("PLATFORM_SECRETS", secrets.to_string())])
+    }
+
+    #[must_use]
+    pub fn with_settings(self, settings: Vec<(&'static str, String)>) -> Self {
         Self { settings, ..self }
     }
 
@@ -79,12 +89,12 @@ impl Machine {
         format!("{}://localhost:{}", if is_encrypted { "https" } else { "http" }, self.port)
     }
 
-    pub(crate) fn data(&self, name: &str) -> PathBuf {
+    pub fn data(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
     /// The program with the settings for this data folder.
-    pub(crate) fn command(&self, data: &Path, arguments: &[&str]) -> Result<Command> {
+    pub fn command(&self, data: &Path, arguments: &[&str]) -> Result<Command> {
         let private: Vec<_> = self.mastodon.addresses().iter().map(SocketAddr::to_string).collect();
         let (mut command, data) = match &self.root {
             Some(root) => {
@@ -110,19 +120,19 @@ impl Machine {
     }
 
     /// Runs a command to its end.
-    pub(crate) fn output(&self, data: &Path, arguments: &[&str]) -> Result<Output> {
+    pub fn output(&self, data: &Path, arguments: &[&str]) -> Result<Output> {
         Ok(self.command(data, arguments)?.output()?)
     }
 
     /// Runs a command that has to succeed; returns what it printed.
-    pub(crate) fn run(&self, data: &Path, arguments: &[&str]) -> Result<String> {
+    pub fn run(&self, data: &Path, arguments: &[&str]) -> Result<String> {
         let output = self.output(data, arguments)?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
         ensure!(output.status.success(), "{arguments:?}: {}\n{}", output.status, text(&output.stderr));
         Ok(text(&output.stdout))
     }
 
-    pub(crate) async fn start(&self, data: &Path) -> Result<Service> {
+    pub async fn start(&self, data: &Path) -> Result<Service> {
         let log = self.folder.path().join("log");
         let started = Instant::now();
         let child = self.command(data, &[])?.stderr(fs::File::create(&log)?).spawn()?;
@@ -142,14 +152,14 @@ impl Machine {
         }
     }
 
-    pub(crate) async fn deployment(&self) -> Result<Deployment> {
+    pub async fn deployment(&self) -> Result<Deployment> {
         let origin = self.origin();
         let base_url = format!("{origin}/api/v1");
         Deployment::new(Ready { origin, base_url, token: String::new(), stores: Value::Null }).await
     }
 
     /// Signs in with a link, and gets a token by the device flow.
-    pub(crate) async fn user<'a>(&self, deployment: &'a Deployment, link: &str) -> Result<User<'a>> {
+    pub async fn user<'a>(&self, deployment: &'a Deployment, link: &str) -> Result<User<'a>> {
         let mut browser = deployment.browser()?;
         let page = browser.open(link).await?;
         let fields: &[_] = if page.form_with_field("email").is_some() { &[("email", FIRST_USER)] } else { &[] };
@@ -170,15 +180,19 @@ impl Service {
         Ok(fs::read_to_string(&self.log)?)
     }
 
+    pub fn resident_mb(&self) -> Result<u64> {
+        resident_mb(self.child.id())
+    }
+
     /// The link for the first user, which is printed once.
-    pub(crate) fn first_link(&self) -> Result<String> {
+    pub fn first_link(&self) -> Result<String> {
         let log = self.log()?;
         let link = log.split_whitespace().find(|it| it.contains("/sign-in/link?token="));
         link.map(str::to_owned).ok_or_else(|| TestError::new(format!("no sign-in link was printed:\n{log}")))
     }
 
     /// Sends SIGTERM; returns the time until the process has ended.
-    pub(crate) async fn terminate(mut self) -> Result<Duration> {
+    pub async fn terminate(mut self) -> Result<Duration> {
         let asked = Instant::now();
         let sent = Command::new("kill").arg(self.child.id().to_string()).status()?;
         ensure!(sent.success(), "kill: {sent}");

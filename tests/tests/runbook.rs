@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use domain::delivery::{FailureClass, State};
 use serde_json::{Value, json};
 
 use tests::template::{self, FUNCTIONS, ROOT, Template, function_name};
@@ -208,16 +207,4 @@ fn log_groups_and_retention_match_the_runbook() {
         assert_eq!(groups[group]["LogGroupName"], named, "{folder}");
         assert_eq!(groups[group]["RetentionInDays"], json!({ "Ref": "LogDays" }), "{folder}");
     }
-}
-
-#[test]
-fn held_delivery_has_a_failed_state() {
-    let script = read("infra/hold-deliveries");
-    let state = between(&script, "state='", "'").concat();
-    let state: Value = serde_json::from_str(&state).expect("an attribute of DynamoDB");
-    let plain = |name: &str| state[name]["S"].as_str().unwrap();
-
-    let held = State::Failed { reason: plain("reason").to_owned(), class: FailureClass::MayBePublic };
-    let plain = json!({ "is": plain("is"), "class": plain("class"), "reason": plain("reason") });
-    assert_eq!(serde_json::to_value(held).unwrap(), plain);
 }

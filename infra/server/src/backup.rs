@@ -3,6 +3,7 @@
 //! The file is a tar archive in sealed pieces. It does not have the sealing key, without which nobody can
 //! read it.
 
+mod bucket;
 mod sealed_stream;
 
 use std::collections::HashSet;
@@ -20,6 +21,7 @@ use crate::data_folder::{DATABASE, FILES, FORMAT};
 use crate::error::ServerError;
 use crate::sealing_key::SealingKey;
 
+pub use bucket::{BucketTarget, back_up_to_bucket};
 pub(crate) use sealed_stream::{SealedReader, SealedWriter};
 
 /// The entry of the archive that describes it.
@@ -35,7 +37,7 @@ pub(crate) struct Manifest {
 
 /// Writes a backup to a new file in the folder `target`, and returns its path.
 pub fn back_up_into(data: &Path, key: &SealingKey, target: &Path, clock: &Clock) -> Result<PathBuf, ServerError> {
-    let name = format!("social-{}.backup", clock.now().format("%Y%m%dT%H%M%SZ"));
+    let name = file_name(clock);
     let (path, part) = (target.join(&name), target.join(format!("{name}.part")));
     let failed = |source| ServerError::File { path: part.clone(), source };
     std::fs::create_dir_all(target).map_err(failed)?;
@@ -53,6 +55,10 @@ pub fn back_up_into(data: &Path, key: &SealingKey, target: &Path, clock: &Clock)
         let _ = std::fs::remove_file(&part);
     }
     written.map(|()| path)
+}
+
+fn file_name(clock: &Clock) -> String {
+    format!("social-{}.backup", clock.now().format("%Y%m%dT%H%M%SZ"))
 }
 
 /// Writes a backup to `output`.

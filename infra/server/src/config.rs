@@ -34,7 +34,7 @@ use crate::settings::{AppSources, Data, Settings, SignIn};
 use crate::sign_in_links::LinkFolder;
 
 /// The platforms that need no registration of an app.
-const DEFAULT_PLATFORMS: [&str; 6] = ["bluesky", "discord", "mastodon", "matrix", "telegram", "wordpress"];
+pub(crate) const DEFAULT_PLATFORMS: [&str; 6] = ["bluesky", "discord", "mastodon", "matrix", "telegram", "wordpress"];
 
 /// The variables, each of which is also read from the file that `NAME_FILE` names.
 const NAMES: [&str; 35] = [

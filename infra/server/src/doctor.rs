@@ -1,6 +1,7 @@
 //! `social-server doctor`: checks what the service needs from its machine, before or while it runs.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,7 +10,8 @@ use nix::sys::statvfs::{FsFlags, statvfs};
 use reqwest::Client;
 use reqwest::header::DATE;
 
-use crate::config::Config;
+use crate::config::{Config, DEFAULT_PLATFORMS};
+use crate::data_folder::DATABASE;
 use crate::error::ServerError;
 
 /// Time limit of each call.
@@ -49,6 +51,8 @@ pub async fn examine(mut config: Config) -> Vec<Finding> {
     let data = config.place.data.clone();
     findings.push(finding("sign-in", Ok(sign_in(&config))));
     findings.push(finding("disk", disk(&data)));
+    findings.push(finding("permissions", permissions(&data)));
+    findings.extend(credentials(&config));
     if let Some(mailer) = &config.mailer {
         findings.push(finding(
             "e-mail",
@@ -108,6 +112,31 @@ fn disk(data: &Path) -> Result<String, String> {
         return Err(format!("{} is read-only", folder.display()));
     }
     if free < MIN_FREE_BYTES { Err(format!("only {text}; free some space")) } else { Ok(text) }
+}
+
+/// Credentials are in the folder: other users of the machine must not read it.
+fn permissions(data: &Path) -> Result<String, String> {
+    for path in [data.to_owned(), data.join("sealing.key"), data.join(DATABASE)] {
+        let mode = match std::fs::metadata(&path) {
+            Ok(found) => found.permissions().mode() & 0o777,
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            Err(error) => return Err(format!("{}: {error}; run as the user of the service", path.display())),
+        };
+        if mode & 0o077 != 0 {
+            return Err(format!("{0} has mode {mode:o}; run `chmod go= {0}`", path.display()));
+        }
+    }
+    Ok("only the user of the service can read its data".to_owned())
+}
+
+/// Platforms whose app an operator has to register.
+fn credentials(config: &Config) -> Vec<Finding> {
+    let registered = config.platforms.keys().filter(|it| !DEFAULT_PLATFORMS.contains(&it.as_str()));
+    let result = |name: &String| match config.apps.get(name) {
+        Some(_) => Ok("client id and secret are set".to_owned()),
+        None => Err("the client id and secret are missing; add them to PLATFORM_SECRETS".to_owned()),
+    };
+    registered.map(|it| finding(format!("{it} app"), result(it))).collect()
 }
 
 async fn network(client: &Client, config: &Config) -> Vec<Finding> {

@@ -52,6 +52,11 @@ pub enum ServerError {
     UnfinishedRestore(PathBuf),
     #[error("{0} is in the future; give the time of the copy, or an earlier one")]
     Future(chrono::DateTime<chrono::Utc>),
+    #[error("{url} was not uploaded: {source}")]
+    Upload { url: String, source: cloud::bucket::BucketError },
+    /// A credential or the region is missing.
+    #[error("{0}; set AWS_REGION and credentials")]
+    Credentials(#[from] cloud::config::ConfigError),
     #[error("another backup is running")]
     BackupRuns,
     #[error("{0} is not an e-mail address")]

@@ -38,7 +38,7 @@ pub use error::ServerError;
 pub use events::LocalEvents;
 pub use extensions::{Extensions, NoExtensions};
 pub use metrics::Metrics;
-pub use moving::{MoveError, Moved, Source, move_to_stack};
+pub use moving::{MoveError, Moved, Source, mark_stack_restored, move_to_stack};
 pub use pictures::KEPT as DERIVED_KEPT;
 pub use restore::{Restored, restore, restore_in_place};
 pub use sealing_key::SealingKey;

@@ -16,8 +16,8 @@ use domain::clock::Clock;
 use secrecy::{ExposeSecret, SecretString};
 use server::{
     Config, LinkFolder, Metrics, MoveError, Moved, NoExtensions, Place, Restored, Secret, Server, ServerError,
-    SettingError, Source, backup, doctor, listener, logs, move_to_stack, read_variables, restore, restore_in_place,
-    with_addresses,
+    SettingError, Source, backup, doctor, listener, logs, mark_stack_restored, move_to_stack, read_variables, restore,
+    restore_in_place, with_addresses,
 };
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -53,11 +53,20 @@ enum Command {
     Health,
     /// Write an encrypted backup while the service runs.
     Backup {
-        /// The folder for the backup, or - for standard output.
-        target: PathBuf,
+        /// The folder for the backup, `s3://BUCKET/PREFIX`, or - for standard output.
+        target: String,
     },
     /// Restore a backup into an empty data folder.
     Restore(RestoreOptions),
+    /// Mark the deliveries of a stack on AWS whose tables were restored. Its functions must be stopped.
+    MarkRestored {
+        /// The name of the stack.
+        #[arg(long, value_name = "NAME")]
+        stack: String,
+        /// The second to which the tables were restored.
+        #[arg(long, value_name = "TIME")]
+        as_of: DateTime<Utc>,
+    },
     /// Move all data to a deployed stack, whose schedules are disabled. Stop the service first.
     Move {
         /// The name of the stack.
@@ -90,6 +99,8 @@ enum Failure {
     Server(#[from] ServerError),
     #[error(transparent)]
     Move(#[from] MoveError),
+    #[error("{target} {reason}")]
+    Target { target: String, reason: String },
     #[error(transparent)]
     Io(#[from] std::io::Error),
     /// The check found something, which is printed.
@@ -130,8 +141,12 @@ async fn run_command(options: Options) -> Result<(), Failure> {
             if doctor::print(&findings, &mut std::io::stdout())? { Ok(()) } else { Err(Failure::Unhealthy) }
         }
         Command::Health => check_health(&config()?).await,
-        Command::Backup { target } => back_up(place()?, &target),
+        Command::Backup { target } => back_up(place()?, &target).await,
         Command::Restore(options) => restore_backup(place()?, options).await,
+        Command::MarkRestored { stack, as_of } => {
+            let looked_up = mark_stack_restored(&stack, as_of, &Clock::System).await?;
+            print_line(&format!("Deliveries that are looked up before anything is published: {looked_up}."))
+        }
         Command::Move { to_stack } => move_data(config()?, &to_stack).await,
         Command::SignInLink { email } => {
             let config = config()?;
@@ -230,14 +245,18 @@ async fn check_health(config: &Config) -> Result<(), Failure> {
     Err(Failure::NotReady(response.text().await.map_err(not_ready)?))
 }
 
-fn back_up(mut place: Place, target: &Path) -> Result<(), Failure> {
+async fn back_up(mut place: Place, target: &str) -> Result<(), Failure> {
     let key = place.stored_key()?;
-    if target.as_os_str() == "-" {
+    if target == "-" {
         let output = backup::back_up(&place.data, &key, std::io::stdout().lock(), &Clock::System)?;
         drop(output);
         return Ok(());
     }
-    let path = backup::back_up_into(&place.data, &key, target, &Clock::System)?;
+    if target.starts_with("s3://") {
+        let target = target.parse().map_err(|reason| Failure::Target { target: target.to_owned(), reason })?;
+        return print_line(&backup::back_up_to_bucket(&place.data, key, &target, &Clock::System).await?);
+    }
+    let path = backup::back_up_into(&place.data, &key, Path::new(target), &Clock::System)?;
     print_line(&path.display().to_string())
 }
 

@@ -137,6 +137,18 @@ pub async fn move_to_stack(source: Source, name: &str, clock: &Clock) -> Result<
     Ok(moved)
 }
 
+/// Marks the deliveries of a stack whose tables were restored to `restored_to`, and returns how many are looked
+/// up before anything is published. The functions of the stack must be stopped.
+pub async fn mark_stack_restored(name: &str, restored_to: DateTime<Utc>, clock: &Clock) -> Result<usize, MoveError> {
+    if clock.now() < restored_to {
+        return Err(ServerError::Future(restored_to).into());
+    }
+    let sdk = aws::config()?;
+    let stack = Stack::describe(&sdk, name).await?;
+    let store = Store::new(Client::new(&sdk), name, stack.due_shards, Random::Os);
+    Ok(store.mark_restored(restored_to, clock.now()).await?)
+}
+
 async fn open_source(data: &Path, key: &SealingKey, clock: &Clock) -> Result<Side<LocalKeys>, ServerError> {
     let extensions: std::sync::Arc<dyn crate::Extensions> = std::sync::Arc::new(NoExtensions);
     let store = Stores::open(Some(data), &Secret::random(), &extensions).await?.shared();

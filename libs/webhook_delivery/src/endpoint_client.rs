@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::token::random_hex;
 use domain::webhook::{CONNECT_TIME_OUT, EndpointResponse, EndpointUrl, MessageId, SHOWN_BYTES, TIME_OUT, shown};
 use egress::{AddressPolicy, Egress, Schemes};
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
@@ -55,20 +56,32 @@ impl EndpointClient for HttpEndpointClient {
             Ok(client) => client,
             Err(refusal) => return EndpointResponse::none(refusal.to_string(), 0),
         };
+        let trace_id = random_hex();
         let sent_request = client
             .post(request.url.url().clone())
             .header(CONTENT_TYPE, "application/json")
             .header("webhook-id", request.id.as_str())
             .header("webhook-timestamp", request.at.timestamp())
             .header("webhook-signature", request.signatures)
+            .header("traceparent", traceparent(&trace_id))
             .timeout(TIME_OUT.to_std().unwrap_or_default())
             .body(request.body)
             .send();
-        match sent_request.await {
+        let response = match sent_request.await {
             Ok(response) => read_response(response, request.at, started_at).await,
             Err(error) => EndpointResponse::none(error_message(&error), took_ms(started_at)),
-        }
+        };
+        let EndpointResponse { status, took_ms, error, .. } = &response;
+        tracing::info!(trace_id, webhook_id = request.id.as_str(), status, took_ms, error, "called an endpoint");
+        response
     }
+}
+
+/// The header of W3C Trace Context, with which the endpoint's log continues the trace of our log line. The id
+/// of the parent is a part of the random trace id.
+fn traceparent(trace_id: &str) -> String {
+    let parent = trace_id.get(..16).unwrap_or_default();
+    format!("00-{trace_id}-{parent}-01")
 }
 
 async fn read_response(mut response: Response, at: DateTime<Utc>, started_at: Instant) -> EndpointResponse {

@@ -23,16 +23,13 @@ use crate::{
     deployment::Deployment,
     error::{Result, TestError},
     functions,
-    harness::{Harness, Ready},
+    harness::{Harness, Ready, SANDBOX_CLIENT},
     lambda::every_platform,
     template::{FUNCTIONS, ROOT, Template, function_name},
     tools::{AWS_CLI, SAM, run},
 };
 
 const NAME: &str = "social-publishing-test";
-
-/// The service's client id and secret at the sandbox platform (`infra/local/src/sandbox`).
-pub(super) const SANDBOX_CLIENT: (&str, &str) = ("social-publishing", "sandbox-secret");
 
 /// A deployed stack; everything ends when this is dropped.
 pub struct Stack {

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    os::unix::fs::PermissionsExt,
     path::Path,
     process::{Child, Command},
     time::Duration,
@@ -211,12 +212,22 @@ async fn health_and_doctor() -> Result {
     // No platform is reached from here, so none is asked.
     let output = doctor.env("PLATFORMS", r#"{"mastodon": {}}"#).output()?;
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-    for line in ["ok    configuration: valid", "ok    disk: ", "ok    origin: ", "is in use by the running service"] {
+    for line in [
+        "ok    configuration: valid",
+        "ok    disk: ",
+        "ok    permissions: ",
+        "ok    origin: ",
+        "is in use by the running service",
+    ] {
         ensure!(printed.contains(line), "{line} is not in\n{printed}");
     }
     ensure!(output.status.success(), "{printed}");
-    let output = doctor.env("ORIGIN", "http://localhost:9").output()?;
+    fs::set_permissions(&data, fs::Permissions::from_mode(0o755))?;
+    let output = doctor.env("ORIGIN", "http://localhost:9").env("PLATFORMS", r#"{"x": {}}"#).output()?;
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-    ensure!(!output.status.success() && printed.contains("FAIL  origin: http://localhost:9"), "{printed}");
+    for line in ["FAIL  origin: http://localhost:9", "FAIL  permissions: ", "FAIL  x app: "] {
+        ensure!(printed.contains(line), "{line} is not in\n{printed}");
+    }
+    ensure!(!output.status.success(), "{printed}");
     Ok(())
 }

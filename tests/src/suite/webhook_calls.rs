@@ -150,6 +150,8 @@ async fn event_of_a_published_post_is_signed_and_verifies(deployment: &Deploymen
         let sent: i64 = header(one, "webhook-timestamp").parse()?;
         ensure!((one.at.timestamp() - sent).abs() <= 5, "webhook-timestamp is {sent}");
         same(header(one, "content-type"), "application/json".to_owned(), "content-type")?;
+        let trace = header(one, "traceparent");
+        ensure!(trace.len() == 55 && trace.starts_with("00-"), "traceparent is {trace}");
         let payload = payload(one)?;
         same(payload.as_object().map(serde_json::Map::len), Some(4), "fields of a payload")?;
         same(&payload["webhook_id"], &hook.made["id"], "webhook_id")?;

@@ -1,6 +1,5 @@
-//! The local stack: speed, punctuality, memory, and cost in store calls.
+//! The local stack: speed, and cost in store calls.
 
-mod punctuality;
 mod speed;
 mod store_calls;
 
@@ -11,11 +10,10 @@ use serde_json::{Value, json};
 use tests::{
     deployment::Deployment,
     error::Result,
-    harness::{Harness, LIFTED},
+    harness::{Harness, LIFTED, resident_mb},
     report::say,
 };
 
-use punctuality::punctuality;
 use speed::speed;
 use store_calls::{large_account, store_calls};
 
@@ -25,12 +23,6 @@ pub(crate) struct Options {
     /// Seconds for each figure of requests per second
     #[arg(long, default_value_t = 5)]
     seconds: u64,
-    /// Posts that are due in the same second
-    #[arg(long, default_value_t = 1000)]
-    due: u64,
-    /// Posts that are due one after the other within a minute
-    #[arg(long, default_value_t = 600)]
-    spread: u64,
     /// Posts of the large account; 0 skips it
     #[arg(long, default_value_t = 100_000)]
     large: u64,
@@ -42,14 +34,10 @@ pub(crate) struct Options {
 pub(crate) async fn run(options: &Options) -> Result {
     let local = Harness::start(&LIFTED).await?;
     let deployment = Deployment::new(local.ready().clone()).await?;
-    let start = json!({ "ready_ms": millis(local.start_duration()), "resident_mb": resident_mb(&local)? });
+    let start = json!({ "ready_ms": millis(local.start_duration()), "resident_mb": resident_mb(local.id())? });
     say(&format!("Ready after {} ms with {} MB.\n", start["ready_ms"], start["resident_mb"]));
 
     let speed = speed(&deployment, options.seconds).await?;
-    let together = punctuality(&deployment, options.due, 1).await?;
-    let spread = punctuality(&deployment, options.spread, 60).await?;
-    let end = resident_mb(&local)?;
-    say(&format!("\nMemory at the end: {end} MB.\n"));
     drop(local);
 
     // Recording every store call takes time, so this happens in another process than the
@@ -65,10 +53,7 @@ pub(crate) async fn run(options: &Options) -> Result {
         "start": start,
         "store_calls": cost,
         "requests_per_second": speed,
-        "due_together": together,
-        "due_over_a_minute": spread,
         "large_account": large,
-        "resident_mb_at_the_end": end,
     });
     if let Some(file) = &options.json {
         fs::write(file, format!("{figures:#}\n"))?;
@@ -78,11 +63,4 @@ pub(crate) async fn run(options: &Options) -> Result {
 
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
-fn resident_mb(local: &Harness) -> Result<u64> {
-    let status = fs::read_to_string(format!("/proc/{}/status", local.id()))?;
-    let line = status.lines().find(|it| it.starts_with("VmRSS:")).unwrap_or_default();
-    let kilobytes: u64 = line.split_whitespace().nth(1).unwrap_or_default().parse()?;
-    Ok(kilobytes / 1024)
 }

@@ -2,7 +2,9 @@
 
 mod binaries;
 mod local;
+mod machine;
 mod percentile;
+mod punctuality;
 mod streaming;
 
 use std::process::ExitCode;
@@ -28,6 +30,8 @@ enum Command {
     /// Size, start and latency of the deployed functions, compared with a function that does
     /// nothing. Fails if one exceeds its limit
     Binaries(binaries::Options),
+    /// Lateness and memory of one machine with its data on a disk, also with a million stored posts
+    Machine(machine::Options),
     /// The memory that a large video needs on its way from our store to a platform. Fails above its
     /// limit
     Streaming(streaming::Options),
@@ -39,6 +43,7 @@ async fn main() -> ExitCode {
     let bench = Bench::parse();
     let measured = match &bench.what {
         Some(Command::Binaries(options)) => binaries::run(options).await,
+        Some(Command::Machine(options)) => machine::run(options).await,
         Some(Command::Streaming(options)) => streaming::run(options).await,
         None => local::run(&bench.local).await,
     };

@@ -9,11 +9,11 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{super::stack::SANDBOX_CLIENT, Stack};
+use super::Stack;
 use crate::{
     deployment::{Deployment, User, fresh, targets},
     ensure,
-    error::{Result, same},
+    error::{Result, TestError, same},
     http_response::{integer, list},
     moment,
     one_machine::{FIRST_USER, Machine},
@@ -26,7 +26,7 @@ const SCHEDULED: i64 = 24;
 /// stack's issuer and finds everything, the stack publishes what is scheduled, each post once, and the
 /// machine does not start again.
 pub async fn machine_moves_to_the_stack(stack: &mut Stack, deployment: &Deployment) -> Result {
-    let machine = machine(deployment).await?;
+    let machine = Machine::new().await?.with_sandbox(deployment.sandbox());
     let data = machine.data("data");
     let service = machine.start(&data).await?;
     let here = machine.deployment().await?.with_sandbox(deployment.sandbox().to_owned());
@@ -39,6 +39,7 @@ pub async fn machine_moves_to_the_stack(stack: &mut Stack, deployment: &Deployme
     user.api.post("/webhooks", &json!({ "url": "https://endpoint.invalid/" })).await?.is(201)?;
     let before = state(&user).await?;
     let token = user.api.token().to_owned();
+    back_up_to_bucket(stack, &machine, &data).await?;
     service.terminate().await?;
 
     let unknown = move_command(stack, &machine, &data, Some("another"))?.output()?;
@@ -62,16 +63,17 @@ pub async fn machine_moves_to_the_stack(stack: &mut Stack, deployment: &Deployme
         moved.reaches(*id, "published", 180).await?;
         same(deployment.timeline(content).await?.len(), 1, &format!("entries on the timeline for post {id}"))?;
     }
-    same(deployment.timeline(&published).await?.len(), 1, "entries for the post that was published before")
-}
+    same(deployment.timeline(&published).await?.len(), 1, "entries for the post that was published before")?;
 
-/// A machine whose accounts are on the sandbox platform of the stack.
-async fn machine(deployment: &Deployment) -> Result<Machine> {
-    let (id, secret) = SANDBOX_CLIENT;
-    let platforms = json!({ "sandbox": { "url": format!("{}/sandbox", deployment.sandbox()) } });
-    let secrets = json!({ "sandbox": { "client_id": id, "client_secret": secret } });
-    let settings = vec![("PLATFORMS", platforms.to_string()), ("PLATFORM_SECRETS", secrets.to_string())];
-    Ok(Machine::new().await?.with_settings(settings))
+    // As after a restore of the stack's tables.
+    let content = fresh("marked");
+    let id = moved.schedule(&content, &[&account], 30).await?;
+    let mut command = machine.command(&data, &["mark-restored", "--as-of", &moment::in_seconds(-1), "--stack"])?;
+    let name = stack.administer(&mut command);
+    let marked = command.arg(name).output()?;
+    ensure!(printed(&marked).ends_with("published: 1.\n"), "{}", printed(&marked));
+    moved.reaches(id, "published", 180).await?;
+    same(deployment.timeline(&content).await?.len(), 1, "entries for the marked post")
 }
 
 /// Schedules posts, two of them with a picture, for the time after the move.
@@ -96,6 +98,24 @@ async fn state(user: &User<'_>) -> Result<Value> {
     let posts = user.api.get("/posts?per_page=50").await?.ok(200)?;
     let ids: Vec<_> = list(&posts, "data")?.iter().map(|it| it["id"].clone()).collect();
     Ok(json!({ "connections": connections, "webhooks": webhooks, "posts": ids }))
+}
+
+/// A backup of the running service in a bucket can be restored.
+async fn back_up_to_bucket(stack: &Stack, machine: &Machine, data: &Path) -> Result {
+    stack.root().create_bucket("backups").await?;
+    let mut command = machine.command(data, &["backup", "s3://backups/social"])?;
+    stack.administer(&mut command);
+    let written = command.output()?;
+    let printed = printed(&written);
+    let object = printed.trim().strip_prefix("s3://backups/").filter(|it| it.starts_with("social/social-"));
+    let object = object.ok_or_else(|| TestError::new(printed.clone()))?;
+    let (file, restored) = (machine.data("backup"), machine.data("restored"));
+    fs::write(&file, stack.root().object("backups", object).await?)?;
+    fs::create_dir(&restored)?;
+    fs::copy(data.join("sealing.key"), restored.join("sealing.key"))?;
+    let printed = machine.run(&restored, &["restore", &file.display().to_string()])?;
+    ensure!(printed.ends_with(&format!("published: {SCHEDULED}.")), "{printed}");
+    Ok(())
 }
 
 /// The command of an administrator; without a name for the stack under test.

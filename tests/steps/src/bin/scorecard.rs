@@ -41,6 +41,7 @@ fn write(options: &Options) -> Result {
     );
     if !options.no_benches {
         bench("local", &["--large", &options.large])?;
+        bench("machine", &["machine"])?;
         bench("streaming", &["streaming"])?;
     }
     let mut text = String::new();
@@ -49,6 +50,7 @@ fn write(options: &Options) -> Result {
     simulation(&mut text, &results("simulation")?, &results("mutations")?)?;
     functions(&mut text, &results("binaries")?)?;
     local_stack(&mut text, &results("local")?)?;
+    machine(&mut text, &results("machine")?)?;
     streaming(&mut text, &results("streaming")?)?;
     fs::write(format!("{ROOT}/tests/figures.md"), text)?;
     say("tests/figures.md is written");
@@ -192,26 +194,55 @@ fn functions(text: &mut String, all: &Value) -> Result {
 
 fn local_stack(text: &mut String, all: &Value) -> Result {
     let intro = format!(
-        "## The service on a laptop\n\n`tests/bench`, client and service on the same cores. Ready after {} ms with {} MB; {} MB \
-         at the end.",
-        all["start"]["ready_ms"], all["start"]["resident_mb"], all["resident_mb_at_the_end"]
+        "## The service on a laptop\n\n`tests/bench`, client and service on the same cores, tables in memory. Ready after {} ms \
+         with {} MB.",
+        all["start"]["ready_ms"], all["start"]["resident_mb"]
     );
     heading(text, &intro, &["requests", "clients", "per second", "p50, ms", "p99, ms"])?;
     for it in list(&all["requests_per_second"]) {
         let [speed, p50, p99] = ["per_second", "p50_ms", "p99_ms"].map(|name| number(&it[name]));
         writeln!(text, "| {} | {} | {speed:.0} | {p50:.2} | {p99:.2} |", plain(&it["what"]), it["clients"])?;
     }
-    let columns = ["posts due", "on the timeline", "earliest, ms", "p50", "p99", "latest"];
-    heading(text, "How late posts were on the sandbox platform's timeline:", &columns)?;
-    for it in [&all["due_together"], &all["due_over_a_minute"]] {
-        let figures = ["earliest_ms", "p50_ms", "p99_ms", "latest_ms"].map(|name| it[name].to_string()).join(" | ");
-        writeln!(text, "| {} within {} s | {} | {figures} |", it["posts"], it["within_s"], it["on_the_timeline"])?;
-    }
     let columns = ["operation", "calls", "one after the other", "capacity units"];
     heading(text, "What an operation asks of DynamoDB:", &columns)?;
     for it in list(&all["store_calls"]) {
         let (calls, steps, units) = (&it["calls"], &it["in_sequence"], &it["units"]);
         writeln!(text, "| {} | {calls} | {steps} | {units} |", plain(&it["operation"]))?;
+    }
+    Ok(())
+}
+
+fn machine(text: &mut String, all: &Value) -> Result {
+    let (empty, full) = (&all["empty"], &all["full"]);
+    let posts = full["posts"].to_string();
+    let intro = "## One machine\n\n`tests/bench machine`: `social-server` with its data on a disk (`synchronous=FULL`), client and \
+                 platform on the same two cores.";
+    heading(text, intro, &["", "at first", &format!("with {posts} stored posts")])?;
+    let row = |name: &str, figure: &str| format!("| {name} | {} | {} |", empty["start"][figure], full["start"][figure]);
+    writeln!(text, "{}\n{}", row("ready after, ms", "ready_ms"), row("memory when ready, MB", "resident_mb"))?;
+    let (after, end) = (&all["resident_mb_after_posts"], &full["resident_mb_at_the_end"]);
+    writeln!(text, "| memory after 1,000 posts, then 600, MB | {after} | {end} |")?;
+    for (few, many) in list(&empty["list"]).iter().zip(list(&full["list"])) {
+        let ms = |it: &Value| {
+            let [p50, p99] = ["p50_us", "p99_us"].map(|name| number(&it[name]) / 1e3);
+            format!("{p50:.1}, {p99:.1}")
+        };
+        writeln!(text, "| {}: p50, p99 in ms | {} | {} |", plain(&few["what"]), ms(few), ms(many))?;
+    }
+    writeln!(text, "| database, MB | | {} |", full["database_mb"])?;
+    let columns = ["posts due", "on the timeline", "earliest, ms", "p50", "p99", "latest"];
+    heading(text, "How late posts were on the platform's timeline:", &columns)?;
+    for (it, note) in [
+        (&all["due_together"], ""),
+        (&all["due_over_a_minute"], ""),
+        (&full["due_over_a_minute"], ", with the stored posts"),
+    ] {
+        let figures = ["earliest_ms", "p50_ms", "p99_ms", "latest_ms"].map(|name| it[name].to_string()).join(" | ");
+        writeln!(
+            text,
+            "| {} within {} s{note} | {} | {figures} |",
+            it["posts"], it["within_s"], it["on_the_timeline"]
+        )?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 use tests::{
-    deployment::{Deployment, fresh, targets},
+    deployment::{User, fresh, targets},
     ensure,
     error::Result,
     http_response::text,
@@ -16,10 +16,8 @@ use tests::{
 use crate::percentile::percentile;
 
 /// Measures the lateness of `count` posts that are due evenly spread over `seconds`.
-pub(super) async fn punctuality(deployment: &Deployment, count: u64, seconds: u64) -> Result<Value> {
-    let mut user = deployment.new_user().await?;
-    let connection = user.connect(0).await?;
-    let (start, on) = (fresh("due"), targets(&[&connection])?);
+pub(crate) async fn punctuality(user: &User<'_>, connection: &Value, count: u64, seconds: u64) -> Result<Value> {
+    let (start, on) = (fresh("due"), targets(&[connection])?);
     // Enough time to write all posts before the first is due.
     let ahead = 20 + i64::try_from(count / 100)?;
     let first = moment::now() + chrono::TimeDelta::seconds(ahead);
@@ -38,7 +36,7 @@ pub(super) async fn punctuality(deployment: &Deployment, count: u64, seconds: u6
 
     let patience = Instant::now() + Duration::from_mins(5);
     let entries = loop {
-        let all = deployment.all_posts().await?;
+        let all = user.deployment.all_posts().await?;
         let is_ours = |it: &Value| it["text"].as_str().is_some_and(|it| it.starts_with(&start));
         let is_ours: Vec<_> = all.into_iter().filter(is_ours).collect();
         if count <= is_ours.len() as u64 || patience < Instant::now() {
