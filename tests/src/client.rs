@@ -33,7 +33,7 @@ pub fn http_client(on_this_machine: bool) -> Result<Client> {
         Client::builder().redirect(reqwest::redirect::Policy::none()).timeout(Duration::from_mins(1)).no_proxy();
     let builder = if on_this_machine {
         let address = IpAddr::V4(unused_loopback_address());
-        // A certificate of this machine is signed by nobody.
+        // Certificates of this machine are self-signed.
         builder.local_address(address).tls_danger_accept_invalid_certs(true)
     } else {
         builder

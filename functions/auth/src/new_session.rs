@@ -5,7 +5,7 @@ use api::{Api, ClientIp};
 use cloud::audit::{self, Event};
 use domain::user::User;
 use http::{HeaderValue, StatusCode};
-use storage::{CreateUserOutcome, Identity, WriteRetries};
+use storage::{CreateUserOutcome, Identity, WriteOutcome, WriteRetries};
 
 /// The user, the cookie of the new session, and the page to redirect to.
 pub(crate) type NewSession = (User, HeaderValue, String);
@@ -18,36 +18,37 @@ pub(crate) fn audit_sign_in(signed_in: &PageResult<NewSession>, address: ClientI
     entry.address(address.0).write();
 }
 
-/// Finds the user, or creates one at the first sign-in.
-pub(crate) async fn find_or_create_user(api: &Api, identity: &Identity, name: &str, email: &str) -> PageResult<User> {
+/// Finds the user, or creates one at the first sign-in. `links` is the identity of sign-in links to the same
+/// verified address, whose user gets `identity` instead: a later owner of the address becomes a new user.
+pub(crate) async fn find_or_create_user(
+    api: &Api,
+    identity: &Identity,
+    links: Option<&Identity>,
+    name: &str,
+    email: &str,
+) -> PageResult<User> {
     // If a new user signs in twice at once, one of the conditional writes fails, and the next attempt
-    // finds the user that the other one created.
+    // finds the user of the other one.
     let mut retries = WriteRetries::without_waits(3);
     loop {
         if let Some(user) = find_user(api, identity, name, email).await? {
             return Ok(user);
         }
-        let user = User::new(api.ids.fresh(), name, email, api.clock.now());
-        if api.store.join(identity, &user).await? == CreateUserOutcome::Ours {
-            tracing::info!(user_id = user.user_id.get(), "a user signed in for the first time");
-            return Ok(user);
+        if let Some(links) = links
+            && let Some(user) = api.store.user_of(links).await?
+        {
+            if api.store.replace_identity(links, identity, user).await? == WriteOutcome::Applied {
+                tracing::info!(user_id = user.get(), "a user of sign-in links signed in at the issuer");
+            }
+        } else {
+            let user = User::new(api.ids.fresh(), name, email, api.clock.now());
+            if api.store.join(identity, &user).await? == CreateUserOutcome::Ours {
+                tracing::info!(user_id = user.user_id.get(), "a user signed in for the first time");
+                return Ok(user);
+            }
         }
         retries.next_attempt().await?;
     }
-}
-
-/// Lets a user who signed in with links until now, to this address, keep everything at the first sign-in
-/// at an issuer. That is once: a later owner of the address gets nothing.
-pub(crate) async fn adopt_user_of_links(api: &Api, identity: &Identity, verified_email: &str) -> PageResult<()> {
-    if api.store.user_of(identity).await?.is_some() {
-        return Ok(());
-    }
-    let by_links = Identity::by_links(&verified_email.to_lowercase());
-    if let Some(user) = api.store.user_of(&by_links).await? {
-        api.store.replace_identity(&by_links, identity, user).await?;
-        tracing::info!(user_id = user.get(), "a user of sign-in links signed in at the issuer");
-    }
-    Ok(())
 }
 
 /// Finds the user and updates the name and the e-mail address.

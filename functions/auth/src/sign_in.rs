@@ -16,7 +16,7 @@ use serde::Deserialize;
 use storage::Identity;
 use subtle::ConstantTimeEq;
 
-use crate::new_session::{NewSession, adopt_user_of_links, audit_sign_in, find_or_create_user};
+use crate::new_session::{NewSession, audit_sign_in, find_or_create_user};
 use crate::oidc::{Attempt, IssuerUser, OidcError};
 use crate::{App, Oidc, SignInMethod, sign_in_link};
 
@@ -91,10 +91,8 @@ async fn complete_sign_in(
     let oidc_user = oidc.person(&code, &attempt, now).await.map_err(|error| failed_page(&error, &next))?;
     check_sign_up(app, &oidc_user)?;
     let identity = Identity { issuer: oidc.issuer().to_owned(), subject: oidc_user.subject.clone() };
-    if oidc_user.email_verified {
-        adopt_user_of_links(&app.api, &identity, &oidc_user.email).await?;
-    }
-    let user = find_or_create_user(&app.api, &identity, &oidc_user.name, &oidc_user.email).await?;
+    let links = user_of_links(app, &identity, &oidc_user, &next).await?;
+    let user = find_or_create_user(&app.api, &identity, links.as_ref(), &oidc_user.name, &oidc_user.email).await?;
     let session = SignedIn::start(&app.api, user.user_id, address).await?;
     Ok((user, session, next))
 }
@@ -191,6 +189,34 @@ fn check_sign_up(app: &App, oidc_user: &IssuerUser) -> PageResult<()> {
     Err(error.with_link(sign_in_again_path("/account"), "Sign in with another account"))
 }
 
+/// The identity of a user who signed in with links to this address until now. Without a verified address, that
+/// user must not silently become a new one.
+async fn user_of_links(
+    app: &App,
+    identity: &Identity,
+    oidc_user: &IssuerUser,
+    next: &str,
+) -> PageResult<Option<Identity>> {
+    let store = &app.api.store;
+    // Other characters of an address may have several lower-case forms.
+    if !oidc_user.email.is_ascii() || store.user_of(identity).await?.is_some() {
+        return Ok(None);
+    }
+    let links = Identity::by_links(&oidc_user.email.to_ascii_lowercase());
+    if store.user_of(&links).await?.is_none() {
+        return Ok(None);
+    }
+    if oidc_user.email_verified {
+        return Ok(Some(links));
+    }
+    let text = format!(
+        "{} has an account here. Verify this address at your sign-in provider, then sign in again.",
+        oidc_user.email
+    );
+    let error = PageError::new(StatusCode::FORBIDDEN, "Your e-mail address is not verified", text);
+    Err(error.with_link(sign_in_again_path(next), "Sign in again"))
+}
+
 fn refused(error: Option<&str>, next: &str) -> PageError {
     let text = match error {
         Some("access_denied") => "You cancelled the sign-in. Nothing was changed.",
@@ -269,7 +295,8 @@ mod tests {
         }
 
         let unverified = service.sign_in("unverified@example.com", "/account").await;
-        assert_ne!(service.session_user(&unverified.session()).await, users[0]);
+        assert_eq!((unverified.status, unverified.session()), (403, String::new()));
+        assert!(unverified.text.contains("Verify this address"), "{}", unverified.text);
         for _ in 0..2 {
             let verified = service.sign_in("One@example.com", "/account").await;
             assert_eq!(service.session_user(&verified.session()).await, users[1]);

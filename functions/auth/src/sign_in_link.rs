@@ -161,7 +161,7 @@ async fn start_session(app: &App, address: ClientIp, form: RedeemForm) -> PageRe
     let link = links(app)?.redeem(&form.token).await.map_err(failed)?.ok_or_else(expired)?;
     let email = link.email.or(entered).ok_or_else(|| invalid_email(""))?;
     let name = email.split('@').next().unwrap_or_default();
-    let user = find_or_create_user(&app.api, &Identity::by_links(&email), name, &email).await?;
+    let user = find_or_create_user(&app.api, &Identity::by_links(&email), None, name, &email).await?;
     let session = SignedIn::start(&app.api, user.user_id, address).await?;
     Ok((user, session, local_path(&form.next).to_owned()))
 }

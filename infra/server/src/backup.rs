@@ -17,7 +17,7 @@ use domain::clock::Clock;
 use dynoxide::Database;
 use serde::{Deserialize, Serialize};
 
-use crate::data_folder::{DATABASE, FILES, FORMAT};
+use crate::data_folder::{DATABASE, FILES, FORMAT, read_moving};
 use crate::error::ServerError;
 use crate::sealing_key::SealingKey;
 
@@ -63,6 +63,10 @@ fn file_name(clock: &Clock) -> String {
 
 /// Writes a backup to `output`.
 pub fn back_up<W: Write>(data: &Path, key: &SealingKey, output: W, clock: &Clock) -> Result<W, ServerError> {
+    // After a move, the stack publishes, and a restore would not know since when.
+    if let Some(moving) = read_moving(data, key)? {
+        return Err(ServerError::Moved(data.to_owned(), moving));
+    }
     let failed = |source| ServerError::File { path: data.to_owned(), source };
     let scratch = Scratch::new(data).map_err(failed)?.ok_or(ServerError::BackupRuns)?;
     let mut archive = tar::Builder::new(SealedWriter::new(output, key).map_err(failed)?);

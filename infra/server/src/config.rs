@@ -176,7 +176,7 @@ impl Config {
         };
         let listen = errors.keep(parsed("LISTEN", default_listen));
         let place = Place::from_env().map_err(|place| errors.0.extend(place)).ok();
-        let origin = errors.keep(origin());
+        let origin = errors.keep(origin(matches!(tls, Some(Some(_)))));
         let oidc = errors.keep(oidc());
         let mailer = errors.keep(mailer());
         let limits = errors.keep(RateLimits::from_env());
@@ -258,10 +258,10 @@ fn sealing_key() -> Result<Option<SealingKey>, ConfigError> {
 }
 
 /// Cookies of pages are accepted by browsers only over TLS, or from the machine itself.
-fn origin() -> Result<String, ConfigError> {
+fn origin(has_tls: bool) -> Result<String, ConfigError> {
     let origin = api::parse_origin(&required("ORIGIN")?)?;
-    let is_safe = Url::parse(&origin).is_ok_and(|it| is_private(&it));
-    let reason = "must begin with https://; only http://localhost works without TLS".to_owned();
+    let is_safe = Url::parse(&origin).is_ok_and(|it| is_private(&it) && (it.scheme() == "https" || !has_tls));
+    let reason = "must begin with https://; only http://localhost works, without TLS".to_owned();
     if is_safe { Ok(origin) } else { Err(ConfigError::Invalid { name: "ORIGIN", reason }) }
 }
 

@@ -11,6 +11,8 @@ pub enum ServerError {
     Io(#[from] std::io::Error),
     #[error("cannot listen on {address}: {source}")]
     Listen { address: std::net::SocketAddr, source: std::io::Error },
+    #[error("{} and {} cannot be used as certificate and key: {source}", .certificate.display(), .key.display())]
+    Certificate { certificate: PathBuf, key: PathBuf, source: std::io::Error },
     /// A file or a folder failed.
     #[error("{}: {source}", .path.display())]
     File { path: PathBuf, source: std::io::Error },

@@ -6,18 +6,29 @@ use std::time::{Duration, SystemTime};
 
 use axum::Router;
 use axum_server::Handle;
-use axum_server::tls_rustls::RustlsConfig;
+use axum_server::accept::Accept;
+use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use cloud::config::{ConfigError, optional};
-use futures::StreamExt;
+use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt};
+use hyper_util::rt::TokioTimer;
 use rustls_acme::AcmeConfig;
 use rustls_acme::acme::LETS_ENCRYPT_PRODUCTION_DIRECTORY;
+use rustls_acme::axum::AxumAcceptor;
 use rustls_acme::caches::DirCache;
+use tokio::io::{AsyncRead, AsyncWrite};
 use url::Url;
 
 use crate::error::ServerError;
 
 /// How often the files of the certificate are looked at, because a program that renews it replaces them.
 const RELOAD_INTERVAL: Duration = Duration::from_secs(10);
+
+/// As in axum-server for certificates of files.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Connections that send no request are closed, so that they do not use up the file descriptors.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Where the certificate comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +51,10 @@ impl Tls {
         match (optional("TLS_CERTIFICATE"), optional("TLS_KEY"), optional("ACME_CONTACT")) {
             (None, None, None) => Ok(None),
             (Some(certificate), Some(key), None) => {
+                // A path is printed if the file cannot be read, and a key never.
+                if [&certificate, &key].iter().any(|it| it.contains("-----")) {
+                    return invalid("TLS_KEY", "must be the path of a PEM file, and so must TLS_CERTIFICATE");
+                }
                 Ok(Some(Self::Files { certificate: certificate.into(), key: key.into() }))
             }
             (None, None, Some(contact)) => {
@@ -57,46 +72,85 @@ impl Tls {
     }
 }
 
-/// Serves a router until `handle` stops it. `origin` has the domain of the certificate, and certificates of
-/// an authority are kept in the folder `data`. Without `tls`, a proxy encrypts the connections.
-pub async fn serve(
-    listener: std::net::TcpListener,
-    router: Router,
-    tls: Option<Tls>,
-    origin: &str,
-    data: &Path,
-    handle: Handle<SocketAddr>,
-) -> Result<(), ServerError> {
-    listener.set_nonblocking(true)?;
-    let service = router.into_make_service_with_connect_info::<SocketAddr>();
-    match tls {
-        None => axum_server::from_tcp(listener)?.handle(handle).serve(service).await?,
-        Some(Tls::Files { certificate, key }) => {
-            let failed = |source| ServerError::File { path: certificate.clone(), source };
-            let config = RustlsConfig::from_pem_file(&certificate, &key).await.map_err(failed)?;
-            tokio::spawn(reload(config.clone(), certificate, key));
-            axum_server::from_tcp_rustls(listener, config)?.handle(handle).serve(service).await?;
-        }
-        Some(Tls::Acme { contact, directory }) => {
-            let domain = Url::parse(origin).ok().and_then(|it| Some(it.host_str()?.to_owned()));
-            let mut orders = AcmeConfig::new(domain)
-                .contact([format!("mailto:{contact}")])
-                .directory(directory)
-                .cache(DirCache::new(data.join("certificates")))
-                .state();
-            let acceptor = orders.axum_acceptor(orders.default_rustls_config());
-            tokio::spawn(async move {
-                while let Some(event) = orders.next().await {
-                    match event {
-                        Ok(event) => tracing::info!(?event, "certificate"),
-                        Err(error) => tracing::error!(%error, "the certificate was not issued; it is tried again"),
+/// What accepts connections: with a certificate that was loaded, or is ordered.
+pub enum Acceptor {
+    Plain,
+    Files(RustlsConfig),
+    Acme(AxumAcceptor),
+}
+
+impl Acceptor {
+    /// Loads the certificate, and starts the task that renews it. `origin` has its domain; certificates of an
+    /// authority are kept in the folder `data`. Without `tls`, a proxy encrypts the connections.
+    pub async fn new(tls: Option<Tls>, origin: &str, data: &Path) -> Result<Self, ServerError> {
+        match tls {
+            None => Ok(Self::Plain),
+            Some(Tls::Files { certificate, key }) => {
+                let failed =
+                    |source| ServerError::Certificate { certificate: certificate.clone(), key: key.clone(), source };
+                let config = RustlsConfig::from_pem_file(&certificate, &key).await.map_err(failed)?;
+                tokio::spawn(reload(config.clone(), certificate, key));
+                Ok(Self::Files(config))
+            }
+            Some(Tls::Acme { contact, directory }) => {
+                let domain = Url::parse(origin).ok().and_then(|it| Some(it.host_str()?.to_owned()));
+                let mut orders = AcmeConfig::new(domain)
+                    .contact([format!("mailto:{contact}")])
+                    .directory(directory)
+                    .cache(DirCache::new(data.join("certificates")))
+                    .state();
+                let acceptor = orders.axum_acceptor(orders.default_rustls_config());
+                tokio::spawn(async move {
+                    while let Some(event) = orders.next().await {
+                        match event {
+                            Ok(event) => tracing::info!(?event, "certificate"),
+                            Err(error) => {
+                                tracing::error!(%error, "the certificate was not issued; the order is repeated");
+                            }
+                        }
                     }
-                }
-            });
-            axum_server::from_tcp(listener)?.acceptor(acceptor).handle(handle).serve(service).await?;
+                });
+                Ok(Self::Acme(acceptor))
+            }
         }
     }
-    Ok(())
+
+    /// Serves a router until `handle` stops it.
+    pub async fn serve(
+        self,
+        listener: std::net::TcpListener,
+        router: Router,
+        handle: Handle<SocketAddr>,
+    ) -> std::io::Result<()> {
+        listener.set_nonblocking(true)?;
+        let mut server = axum_server::from_tcp(listener)?.handle(handle);
+        server.http_builder().http1().timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
+        let service = router.into_make_service_with_connect_info::<SocketAddr>();
+        match self {
+            Self::Plain => server.serve(service).await,
+            Self::Files(config) => server.acceptor(RustlsAcceptor::new(config)).serve(service).await,
+            Self::Acme(acceptor) => server.acceptor(Handshakes(acceptor)).serve(service).await,
+        }
+    }
+}
+
+/// Ends handshakes that take longer than [`HANDSHAKE_TIMEOUT`].
+#[derive(Clone)]
+struct Handshakes(AxumAcceptor);
+
+impl<I, S> Accept<I, S> for Handshakes
+where
+    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: Send + 'static,
+{
+    type Stream = <AxumAcceptor as Accept<I, S>>::Stream;
+    type Service = S;
+    type Future = BoxFuture<'static, std::io::Result<(Self::Stream, S)>>;
+
+    fn accept(&self, stream: I, service: S) -> Self::Future {
+        let accepted = tokio::time::timeout(HANDSHAKE_TIMEOUT, self.0.accept(stream, service));
+        async move { accepted.await.unwrap_or_else(|elapsed| Err(std::io::Error::other(elapsed))) }.boxed()
+    }
 }
 
 async fn reload(config: RustlsConfig, certificate: PathBuf, key: PathBuf) {

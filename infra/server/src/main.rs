@@ -15,9 +15,9 @@ use clap::{Args, Parser, Subcommand};
 use domain::clock::Clock;
 use secrecy::{ExposeSecret, SecretString};
 use server::{
-    Config, LinkFolder, Metrics, MoveError, Moved, NoExtensions, Place, Restored, Secret, Server, ServerError,
-    SettingError, Source, backup, doctor, listener, logs, mark_stack_restored, move_to_stack, read_variables, restore,
-    restore_in_place, with_addresses,
+    Acceptor, Config, LinkFolder, Metrics, MoveError, Moved, NoExtensions, Place, Restored, Secret, Server,
+    ServerError, SettingError, Source, backup, doctor, logs, mark_stack_restored, move_to_stack, read_variables,
+    restore, restore_in_place, with_addresses,
 };
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -187,21 +187,28 @@ async fn run(mut config: Config) -> Result<(), Failure> {
     let origin = settings.origin.clone();
     let server = Server::open(settings, Arc::new(NoExtensions), &secret, metrics).await?;
     let router = with_addresses(server.routes.clone().merge(server.files.clone()));
+    // Before anything is published: a certificate that cannot be loaded ends the process.
+    let acceptor = Acceptor::new(tls, &origin, &folder).await?;
     let handle = Handle::new();
     serve_here(own, router.clone());
-    let public = public.into_std()?;
-    let mut serving = pin!(listener::serve(public, router, tls, &origin, &folder, handle.clone()));
+    let mut serving = pin!(acceptor.serve(public.into_std()?, router, handle.clone()));
     let mut started = server.start();
     tracing::info!(origin, %listen, durability = "synchronous=FULL", "the service is ready");
     tokio::select! {
         _ = tokio::signal::ctrl_c() => {}
         _ = terminations.recv() => {}
         () = started.ended() => return Err(ServerError::Ended.into()),
-        ended = &mut serving => return Ok(ended?),
+        ended = &mut serving => {
+            started.stop(STOP_LIMIT).await;
+            return Ok(ended?);
+        }
     }
     tracing::info!("the service stops");
     handle.graceful_shutdown(Some(STOP_LIMIT));
     let (ended, ()) = tokio::join!(serving, started.stop(STOP_LIMIT));
+    if handle.connection_count() != 0 {
+        tracing::warn!("requests in progress were cut off");
+    }
     Ok(ended?)
 }
 
@@ -233,7 +240,7 @@ async fn check_health(config: &Config) -> Result<(), Failure> {
         ip => ip,
     };
     let not_ready = |error: reqwest::Error| Failure::NotReady(error.to_string());
-    // This machine is asked, whose certificate is for the domain.
+    // The request goes to an IP address, and the certificate names the domain.
     let client = reqwest::Client::builder().timeout(HEALTH_TIMEOUT).tls_danger_accept_invalid_certs(true);
     let client = client.build().map_err(not_ready)?;
     let scheme = if config.tls.is_some() { "https" } else { "http" };
@@ -273,15 +280,15 @@ async fn restore_backup(place: Place, options: RestoreOptions) -> Result<(), Fai
     ))
 }
 
-async fn move_data(config: Config, stack: &str) -> Result<(), Failure> {
-    config.place.check_exists()?;
+async fn move_data(mut config: Config, stack: &str) -> Result<(), Failure> {
+    let key = config.place.stored_key()?;
     let issuer = config.oidc.map(|it| it.issuer);
     let uses_links = issuer.is_none();
-    let source = Source { data: config.place.data, key: config.place.key, issuer };
-    let Moved { items, files } = move_to_stack(source, stack, &Clock::System).await?;
+    let source = Source { data: config.place.data, key, issuer };
+    let Moved { items, files } = move_to_stack(&source, stack, &Clock::System).await?;
     print_line(&format!("Moved to {stack}, and compared: {items} items, {files} files."))?;
     if uses_links {
-        print_line("Users keep everything when they sign in there with the same e-mail address, if it is verified.")?;
+        print_line("Users keep everything if the issuer of the stack verifies their e-mail addresses.")?;
     }
     print_line("Now deploy the stack with Schedules=ENABLED, and let the domain point to it.")
 }

@@ -33,14 +33,14 @@ use crate::sealing_key::SealingKey;
 /// A move that has begun.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moving {
-    /// The ARN of the stack, which is another one when a stack is created again with the same name.
+    /// The ARN of the stack. It changes when a stack of this name is created again.
     pub stack: String,
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub since: DateTime<Utc>,
     pub has_ended: bool,
 }
 
-/// What was moved. Both sides have been compared.
+/// Number of items and files, after both sides were compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
     pub items: usize,
@@ -57,24 +57,28 @@ pub enum MoveError {
     #[error("stack {name}: {reason}")]
     Stack { name: String, reason: String },
     #[error(
-        "the schedules of {0} are enabled, so it publishes; deploy it with the parameter Schedules=DISABLED, and start \
+        "the schedules of {0} are enabled, so the stack publishes; deploy the stack with Schedules=DISABLED, and start \
          the move again"
     )]
-    NotHeld(String),
-    #[error("{0} has {1} partitions of due deliveries (DueShards), and needs at least {DEFAULT_DUE_SHARDS}")]
+    SchedulesEnabled(String),
+    #[error("the stack {0} has DueShards={1}; deploy it with at least {DEFAULT_DUE_SHARDS}")]
     TooFewShards(String, u32),
     #[error(
         "users of this folder sign in at {here}, and users of the stack at {there}, so they would not find their accounts; \
          deploy the stack with the issuer of this folder"
     )]
     OtherIssuer { here: String, there: String },
-    #[error("the table {table} of {stack} has data already; move to a stack that nobody has used")]
+    #[error("the table {table} of {stack} has data already; move to a new stack")]
     NotEmpty { stack: String, table: &'static str },
     #[error("this folder is being moved to {0}; finish that move")]
     OtherStack(String),
     #[error("this folder was moved to {0} already")]
     HasEnded(String),
-    #[error("{place}: {missing} missing, {different} different and {extra} additional on the stack, such as {example}")]
+    #[error(
+        "{place} of the stack differ: {missing} missing, {different} changed, {extra} added, for example {example}. The \
+         stack was used during the move. Delete it, return to this folder with `social-server restore --in-place`, and \
+         move to a new stack"
+    )]
     Unequal { place: &'static str, missing: usize, different: usize, extra: usize, example: String },
     #[error("{what} cannot be encrypted again: {source}")]
     Seal { what: String, source: SealError },
@@ -89,27 +93,22 @@ pub enum MoveError {
 /// The folder that is moved.
 pub struct Source {
     pub data: PathBuf,
-    /// `None` if the key is in the folder.
-    pub key: Option<SealingKey>,
+    pub key: SealingKey,
     /// Where users sign in; `None` with links.
     pub issuer: Option<String>,
 }
 
 /// Copies everything to the stack with this name, compares both sides, and marks the folder as moved.
-pub async fn move_to_stack(source: Source, name: &str, clock: &Clock) -> Result<Moved, MoveError> {
-    let data = source.data.as_path();
+pub async fn move_to_stack(source: &Source, name: &str, clock: &Clock) -> Result<Moved, MoveError> {
+    let Source { data, key, issuer } = source;
     let _lock = lock(data)?;
-    let key = match source.key {
-        Some(key) => key,
-        None => SealingKey::read(data)?.ok_or_else(|| ServerError::NoKey(data.to_owned()))?,
-    };
-    let begun = read_moving(data, &key)?;
+    let begun = read_moving(data, key)?;
     let sdk = aws::config()?;
     let stack = Stack::describe(&sdk, name).await?;
-    stack.check(source.issuer.as_deref())?;
+    stack.check(issuer.as_deref())?;
     let there = Side {
-        store: Store::new(Client::new(&sdk), name, stack.due_shards, Random::Os),
-        sealer: Envelope::new(KmsKeys::new(aws_sdk_kms::Client::new(&sdk), stack.sealing_key.clone()), clock.clone()),
+        store: Store::new(Client::new(&sdk), name, stack.due_shards()?, Random::Os),
+        sealer: Envelope::new(KmsKeys::new(aws_sdk_kms::Client::new(&sdk), stack.sealing_key()?), clock.clone()),
     };
     match &begun {
         Some(begun) if begun.stack != stack.id => return Err(MoveError::OtherStack(begun.stack.clone())),
@@ -122,17 +121,17 @@ pub async fn move_to_stack(source: Source, name: &str, clock: &Clock) -> Result<
         }
     }
     let since = begun.map_or_else(|| clock.now(), |it| it.since);
-    let mark = |has_ended| write_moving(data, &key, &Moving { stack: stack.id.clone(), since, has_ended });
+    let mark = |has_ended| write_moving(data, key, &Moving { stack: stack.id.clone(), since, has_ended });
     mark(false)?;
-    let here = open_source(data, &key, clock).await?;
-    let mut moved = Moved { files: files::copy(data, &stack.bucket(&sdk)).await?, items: 0 };
+    let here = open_source(data, key, clock).await?;
+    let mut moved = Moved { files: files::copy(data, &stack.bucket(&sdk)?).await?, items: 0 };
     // Deliveries last: without them, nothing is published, whatever else is there.
     let (deliveries, others): (Vec<_>, Vec<_>) = Table::ALL.iter().partition(|it| it.table == Table::Deliveries);
     for schema in others.into_iter().chain(deliveries) {
         moved.items += tables::copy(schema, &here, &there, clock.now()).await?;
     }
-    // If somebody enabled them meanwhile, the stack may have published something.
-    Stack::describe(&sdk, name).await?.check(source.issuer.as_deref())?;
+    // If an operator enabled the schedules meanwhile, the stack may have published something.
+    Stack::describe(&sdk, name).await?.check(issuer.as_deref())?;
     mark(true)?;
     Ok(moved)
 }
@@ -145,7 +144,7 @@ pub async fn mark_stack_restored(name: &str, restored_to: DateTime<Utc>, clock: 
     }
     let sdk = aws::config()?;
     let stack = Stack::describe(&sdk, name).await?;
-    let store = Store::new(Client::new(&sdk), name, stack.due_shards, Random::Os);
+    let store = Store::new(Client::new(&sdk), name, stack.due_shards()?, Random::Os);
     Ok(store.mark_restored(restored_to, clock.now()).await?)
 }
 

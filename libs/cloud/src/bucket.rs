@@ -54,7 +54,7 @@ impl BucketConfig {
 
 /// The store failed. The message is for the log.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("the media bucket: {0}")]
+#[error("S3: {0}")]
 pub struct BucketError(String);
 
 impl BucketError {
@@ -225,7 +225,8 @@ impl Bucket {
     pub async fn sizes(&self, prefix: &str, first: &str) -> Result<HashMap<String, u64>, BucketError> {
         // A listing starts after a key. This key sorts before `first`, because keys are ASCII.
         let before = first.get(..first.len().saturating_sub(1)).unwrap_or_default();
-        let request = self.client.list_objects_v2().bucket(&self.name).prefix(prefix).start_after(before);
+        let before = Some(before.to_owned()).filter(|it| !it.is_empty());
+        let request = self.client.list_objects_v2().bucket(&self.name).prefix(prefix).set_start_after(before);
         let mut pages = request.into_paginator().send();
         let mut sizes = HashMap::new();
         while let Some(page) = pages.try_next().await.map_err(BucketError::new)? {

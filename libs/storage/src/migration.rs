@@ -37,7 +37,7 @@ impl Store {
         Ok(ItemPage { items: page.items.unwrap_or_default(), next: page.last_evaluated_key })
     }
 
-    /// A table with data of users; `None` if nobody has used this deployment. Requests of guests are no use.
+    /// A table with data of users; `None` for a deployment that was never used. Rate limits of guests do not count.
     pub async fn table_in_use(&self) -> Result<Option<Table>, StorageError> {
         for schema in Table::ALL.iter().filter(|it| it.table != Table::Limits) {
             let page = self.item_page(schema.table, None).await?;
@@ -82,8 +82,7 @@ impl TableSchema {
         keys.filter_map(|it| item.get(it.name)).map(text).collect::<Vec<_>>().join("/")
     }
 
-    /// Whether an item belongs to a user or to the deployment. The publisher's own note of how far it has
-    /// planned does not: it is nobody's data.
+    /// Whether an item belongs to a user or to the deployment. The planner's checkpoint does not.
     pub fn is_data(&self, item: &Item) -> bool {
         self.table != Table::Deliveries || item.contains_key("post_id")
     }
@@ -94,14 +93,15 @@ impl TableSchema {
         end.is_some_and(|it| it <= now.timestamp())
     }
 
-    /// The sealed values of an item, and their context: those are all its binary values.
-    pub fn sealed_values<'a>(&self, item: &'a mut Item) -> Option<(SealContext, Vec<&'a mut Blob>)> {
-        let context = context(self.table, item)?;
+    /// The sealed values of an item: all its binary values. Their context is `None` if it is unknown, which is
+    /// an error unless there are none.
+    pub fn sealed_values<'a>(&self, item: &'a mut Item) -> (Option<SealContext>, Vec<&'a mut Blob>) {
+        let context = context(self.table, item);
         let mut found = Vec::new();
         for value in item.values_mut() {
             find_binaries(value, &mut found);
         }
-        Some((context, found))
+        (context, found)
     }
 }
 

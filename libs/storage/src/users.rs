@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::StorageError;
 use crate::item::{Item, at, attributes, from_item, n, s, to_item};
 use crate::transaction::TransactionOutcome;
-use crate::{Store, Table};
+use crate::{Store, Table, WriteOutcome};
 pub use admission::{Admitted, Stale};
 
 /// The identity of a user at an OpenID Connect issuer. The pair never changes, unlike an e-mail
@@ -93,55 +93,47 @@ impl Store {
     /// Stores a user who signs in for the first time. Of concurrent first sign-ins of one identity,
     /// one gets [`CreateUserOutcome::Ours`].
     pub async fn join(&self, identity: &Identity, user: &User) -> Result<CreateUserOutcome, StorageError> {
-        let pointer = Pointer { grant: identity.grant(), user_id: user.user_id };
-        let pointer = Put::builder()
-            .table_name(self.table(Table::Grants))
-            .set_item(Some(to_item(&pointer)?))
-            .condition_expression("attribute_not_exists(#grant)")
-            .expression_attribute_names("#grant", "grant")
-            .build()
-            .map_err(StorageError::build)?;
+        let pointer = self.put_pointer(identity, user.user_id)?;
         let user = Put::builder()
             .table_name(self.table(Table::Users))
             .set_item(Some(to_item(user)?))
             .condition_expression("attribute_not_exists(user_id)")
             .build()
             .map_err(StorageError::build)?;
-        let put = |it| TransactWriteItem::builder().put(it).build();
-        Ok(match self.transact(vec![put(pointer), put(user)]).await? {
+        let user = TransactWriteItem::builder().put(user).build();
+        Ok(match self.transact(vec![pointer, user]).await? {
             TransactionOutcome::Done => CreateUserOutcome::Ours,
             // Another first sign-in was faster. The caller looks up its user.
             TransactionOutcome::Refused(_) => CreateUserOutcome::Taken,
         })
     }
 
-    /// Gives a user another identity; the old one is removed. [`CreateUserOutcome::Taken`] if one of
-    /// them has changed since it was read.
+    /// Gives a user another identity and removes the old one. [`WriteOutcome::Conflict`] if one of them has
+    /// changed since it was read.
     pub async fn replace_identity(
         &self,
         old: &Identity,
         new: &Identity,
         user: UserId,
-    ) -> Result<CreateUserOutcome, StorageError> {
-        let pointer = Pointer { grant: new.grant(), user_id: user };
-        let put = Put::builder()
-            .table_name(self.table(Table::Grants))
-            .set_item(Some(to_item(&pointer)?))
-            .condition_expression("attribute_not_exists(#grant)")
-            .expression_attribute_names("#grant", "grant");
+    ) -> Result<WriteOutcome, StorageError> {
         let delete = Delete::builder()
             .table_name(self.table(Table::Grants))
             .set_key(Some(attributes([("grant", s(old.grant()))])))
             .condition_expression("user_id = :user")
             .expression_attribute_values(":user", n(user));
-        let writes = vec![
-            TransactWriteItem::builder().put(put.build().map_err(StorageError::build)?).build(),
-            TransactWriteItem::builder().delete(delete.build().map_err(StorageError::build)?).build(),
-        ];
-        Ok(match self.transact(writes).await? {
-            TransactionOutcome::Done => CreateUserOutcome::Ours,
-            TransactionOutcome::Refused(_) => CreateUserOutcome::Taken,
-        })
+        let delete = delete.build().map_err(StorageError::build)?;
+        let writes = vec![self.put_pointer(new, user)?, TransactWriteItem::builder().delete(delete).build()];
+        Ok(self.transact(writes).await?.outcome())
+    }
+
+    /// Fails if the identity has a user.
+    fn put_pointer(&self, identity: &Identity, user: UserId) -> Result<TransactWriteItem, StorageError> {
+        let put = Put::builder()
+            .table_name(self.table(Table::Grants))
+            .set_item(Some(to_item(&Pointer { grant: identity.grant(), user_id: user })?))
+            .condition_expression("attribute_not_exists(#grant)")
+            .expression_attribute_names("#grant", "grant");
+        Ok(TransactWriteItem::builder().put(put.build().map_err(StorageError::build)?).build())
     }
 
     /// Stores the current name and e-mail address that the issuer reports.

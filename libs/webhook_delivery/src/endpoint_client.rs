@@ -72,13 +72,13 @@ impl EndpointClient for HttpEndpointClient {
             Err(error) => EndpointResponse::none(error_message(&error), took_ms(started_at)),
         };
         let EndpointResponse { status, took_ms, error, .. } = &response;
-        tracing::info!(trace_id, webhook_id = request.id.as_str(), status, took_ms, error, "called an endpoint");
+        tracing::info!(trace_id, message_id = request.id.as_str(), status, took_ms, error, "called an endpoint");
         response
     }
 }
 
-/// The header of W3C Trace Context, with which the endpoint's log continues the trace of our log line. The id
-/// of the parent is a part of the random trace id.
+/// `traceparent` of W3C Trace Context, so that the endpoint's log can name the trace id of our log line. The
+/// first 16 digits of the trace id are the parent id.
 fn traceparent(trace_id: &str) -> String {
     let parent = trace_id.get(..16).unwrap_or_default();
     format!("00-{trace_id}-{parent}-01")

@@ -33,7 +33,7 @@ struct Options {
     common: Common,
 }
 
-/// First, because nobody may have used the stack.
+/// Runs first: a move needs an unused stack.
 const MOVE: &str = "one machine moves to the stack";
 
 #[tokio::main]

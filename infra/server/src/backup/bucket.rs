@@ -67,7 +67,14 @@ pub async fn back_up_to_bucket(
     });
     let chunks = stream::unfold(receiver, async |mut receiver| Some((receiver.recv().await?, receiver)));
     let uploaded = bucket.put(&object, "application/octet-stream", chunks).await;
-    let written = writing.await.map_err(std::io::Error::other)?;
+    let written = match writing.await {
+        Ok(written) => written,
+        // The upload ended as if the backup were complete.
+        Err(panicked) => {
+            bucket.delete(&object).await.map_err(|source| ServerError::Upload { url, source })?;
+            return Err(std::io::Error::other(panicked).into());
+        }
+    };
     // The cause: a failed upload ends the writer, too.
     if let Err(cloud::bucket::PutError::Bucket(source)) = uploaded {
         return Err(ServerError::Upload { url, source });

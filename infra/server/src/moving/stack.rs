@@ -14,13 +14,8 @@ pub(super) struct Stack {
     name: String,
     /// The ARN.
     pub(super) id: String,
-    pub(super) due_shards: u32,
-    /// The ARN of the key that encrypts credentials.
-    pub(super) sealing_key: String,
-    media: BucketConfig,
-    /// Empty for the user pool of the stack.
-    issuer: String,
-    has_schedules: bool,
+    parameters: HashMap<String, String>,
+    outputs: HashMap<String, String>,
 }
 
 impl Stack {
@@ -31,55 +26,66 @@ impl Stack {
         let stack = described.stacks.unwrap_or_default().into_iter().next();
         let stack = stack.ok_or_else(|| failed("it does not exist".to_owned()))?;
         let parameters = stack.parameters.unwrap_or_default().into_iter();
-        let parameters: HashMap<_, _> =
-            parameters.filter_map(|it| Some((it.parameter_key?, it.parameter_value?))).collect();
         let outputs = stack.outputs.unwrap_or_default().into_iter();
-        let outputs: HashMap<_, _> = outputs.filter_map(|it| Some((it.output_key?, it.output_value?))).collect();
-        let parameter = |key: &str| {
-            parameters
-                .get(key)
-                .cloned()
-                .ok_or_else(|| failed(format!("it has no parameter {key}; deploy this version")))
-        };
-        let output = |key: &str| {
-            outputs.get(key).cloned().ok_or_else(|| failed(format!("it has no output {key}; deploy this version")))
-        };
-        let endpoint = |key: &str| parameter(key).map(|it| Some(it).filter(|it| !it.is_empty()));
-        let due_shards = parameter("DueShards")?;
         Ok(Self {
             name: name.to_owned(),
             id: stack.stack_id.unwrap_or_else(|| name.to_owned()),
-            due_shards: due_shards.parse().map_err(|_| failed(format!("DueShards is {due_shards}")))?,
-            sealing_key: output("SealingKeyArn")?,
-            media: BucketConfig {
-                name: output("MediaBucketName")?,
-                endpoint: endpoint("MediaEndpoint")?,
-                public_endpoint: None,
-            },
-            issuer: parameter("OidcIssuer")?,
-            has_schedules: parameter("Schedules")? != "DISABLED",
+            parameters: parameters.filter_map(|it| Some((it.parameter_key?, it.parameter_value?))).collect(),
+            outputs: outputs.filter_map(|it| Some((it.output_key?, it.output_value?))).collect(),
         })
     }
 
     /// Checks that nothing is published, and that users and deliveries will be found. `issuer` is that of
     /// the source, `None` with links.
     pub(super) fn check(&self, issuer: Option<&str>) -> Result<(), MoveError> {
-        if self.has_schedules {
-            return Err(MoveError::NotHeld(self.name.clone()));
+        if self.parameter("Schedules")? != "DISABLED" {
+            return Err(MoveError::SchedulesEnabled(self.name.clone()));
         }
-        if self.due_shards < DEFAULT_DUE_SHARDS {
-            return Err(MoveError::TooFewShards(self.name.clone(), self.due_shards));
+        let due_shards = self.due_shards()?;
+        if due_shards < DEFAULT_DUE_SHARDS {
+            return Err(MoveError::TooFewShards(self.name.clone(), due_shards));
         }
+        let there = self.parameter("OidcIssuer")?;
         match issuer {
-            Some(here) if here != self.issuer => {
-                let there = if self.issuer.is_empty() { "its own user pool" } else { &self.issuer };
+            Some(here) if here != there => {
+                let there = if there.is_empty() { "its own user pool" } else { there };
                 Err(MoveError::OtherIssuer { here: here.to_owned(), there: there.to_owned() })
             }
             _ => Ok(()),
         }
     }
 
-    pub(super) fn bucket(&self, sdk: &SdkConfig) -> Bucket {
-        Bucket::new(sdk, &self.media)
+    pub(super) fn due_shards(&self) -> Result<u32, MoveError> {
+        let value = self.parameter("DueShards")?;
+        value.parse().map_err(|_| self.failed(format!("DueShards is {value}")))
+    }
+
+    /// The ARN of the key that encrypts credentials.
+    pub(super) fn sealing_key(&self) -> Result<String, MoveError> {
+        self.output("SealingKeyArn").map(str::to_owned)
+    }
+
+    pub(super) fn bucket(&self, sdk: &SdkConfig) -> Result<Bucket, MoveError> {
+        let endpoint = self.parameter("MediaEndpoint")?;
+        let config = BucketConfig {
+            name: self.output("MediaBucketName")?.to_owned(),
+            endpoint: Some(endpoint.to_owned()).filter(|it| !it.is_empty()),
+            public_endpoint: None,
+        };
+        Ok(Bucket::new(sdk, &config))
+    }
+
+    fn parameter(&self, name: &str) -> Result<&str, MoveError> {
+        let found = self.parameters.get(name).map(String::as_str);
+        found.ok_or_else(|| self.failed(format!("it has no parameter {name}; deploy this version")))
+    }
+
+    fn output(&self, name: &str) -> Result<&str, MoveError> {
+        let found = self.outputs.get(name).map(String::as_str);
+        found.ok_or_else(|| self.failed(format!("it has no output {name}; deploy this version")))
+    }
+
+    fn failed(&self, reason: String) -> MoveError {
+        MoveError::Stack { name: self.name.clone(), reason }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
-use cloud::seal::{DataKeys, Envelope, Sealer};
+use cloud::seal::{DataKeys, Envelope, SealError, Sealer};
 use ring::digest::{Context, SHA256, digest};
 use storage::{Item, Store, Table, TableSchema};
 use zeroize::Zeroizing;
@@ -103,14 +103,13 @@ impl<K: DataKeys> Side<K> {
 
     async fn open(&self, schema: &TableSchema, mut item: Item, key: &str) -> Result<Opened, MoveError> {
         let mut secrets = Vec::new();
-        if let Some((context, sealed)) = schema.sealed_values(&mut item) {
-            for value in sealed {
-                let opened = self.sealer.open(value.as_ref(), &context).await;
-                let secret =
-                    Zeroizing::new(opened.map_err(|source| MoveError::Seal { what: name(schema, key), source })?);
-                *value = Blob::new(digest(&SHA256, &secret).as_ref());
-                secrets.push(secret);
-            }
+        let failed = |source| MoveError::Seal { what: name(schema, key), source };
+        let (context, sealed) = schema.sealed_values(&mut item);
+        for value in sealed {
+            let context = context.as_ref().ok_or_else(|| failed(SealError::Broken))?;
+            let secret = Zeroizing::new(self.sealer.open(value.as_ref(), context).await.map_err(failed)?);
+            *value = Blob::new(digest(&SHA256, &secret).as_ref());
+            secrets.push(secret);
         }
         let mut hash = Context::new(&SHA256);
         hash_item(&item, &mut hash);
@@ -121,7 +120,7 @@ impl<K: DataKeys> Side<K> {
 
     async fn seal(&self, schema: &TableSchema, opened: Opened, key: &str) -> Result<Item, MoveError> {
         let Opened { mut item, secrets, .. } = opened;
-        if let Some((context, values)) = schema.sealed_values(&mut item) {
+        if let (Some(context), values) = schema.sealed_values(&mut item) {
             for (value, secret) in values.into_iter().zip(secrets) {
                 let sealed = self.sealer.seal(&secret, &context).await;
                 *value = Blob::new(sealed.map_err(|source| MoveError::Seal { what: name(schema, key), source })?);

@@ -21,10 +21,9 @@ impl Store {
     pub async fn mark_restored(&self, backup_at: DateTime<Utc>, now: DateTime<Utc>) -> Result<usize, StorageError> {
         let (mut marked, mut start) = (0, None);
         loop {
-            let page = self.client.scan().table_name(self.table(Table::Deliveries)).consistent_read(true);
-            let page = page.set_exclusive_start_key(start).send().await?;
             // The planner's checkpoint has no post.
-            for item in page.items.unwrap_or_default().into_iter().filter(|it| number(it, "post_id").is_some()) {
+            let page = self.item_page(Table::Deliveries, start).await?;
+            for item in page.items.into_iter().filter(|it| number(it, "post_id").is_some()) {
                 let before: Delivery = from_item(item)?;
                 if before.has_ended() || is_marked(&before, backup_at) {
                     continue;
@@ -34,7 +33,7 @@ impl Store {
                     marked += 1;
                 }
             }
-            start = page.last_evaluated_key;
+            start = page.next;
             if start.is_none() {
                 return Ok(marked);
             }
