@@ -5,6 +5,7 @@ pub mod attacks;
 pub mod aws;
 pub mod bluesky_server;
 pub mod browser;
+pub mod call_logs;
 pub mod client;
 pub mod deployed;
 pub mod deployment;

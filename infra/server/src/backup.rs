@@ -17,7 +17,7 @@ use domain::clock::Clock;
 use dynoxide::Database;
 use serde::{Deserialize, Serialize};
 
-use crate::data_folder::{DATABASE, FILES, FORMAT, read_moving};
+use crate::data_folder::{DATABASE, FILES, FORMAT, read_move};
 use crate::error::ServerError;
 use crate::sealing_key::SealingKey;
 
@@ -64,7 +64,7 @@ fn file_name(clock: &Clock) -> String {
 /// Writes a backup to `output`.
 pub fn back_up<W: Write>(data: &Path, key: &SealingKey, output: W, clock: &Clock) -> Result<W, ServerError> {
     // After a move, the stack publishes, and a restore would not know since when.
-    if let Some(moving) = read_moving(data, key)? {
+    if let Some(moving) = read_move(data, key)? {
         return Err(ServerError::Moved(data.to_owned(), moving));
     }
     let failed = |source| ServerError::File { path: data.to_owned(), source };

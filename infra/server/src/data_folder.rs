@@ -9,8 +9,8 @@ use std::sync::Arc;
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 
+use crate::begun_move::BegunMove;
 use crate::error::ServerError;
-use crate::moving::Moving;
 use crate::sealing_key::SealingKey;
 use crate::sync::write_durably;
 
@@ -37,7 +37,7 @@ struct Instance {
     key_check: String,
     /// Of a folder that is moved to AWS, or was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    moving: Option<Moving>,
+    moving: Option<BegunMove>,
 }
 
 /// An open data folder, locked until the last clone is dropped.
@@ -102,7 +102,7 @@ impl DataFolder {
 }
 
 /// The move that has begun with a folder. Checks the key and the format of one that has been used before.
-pub(crate) fn read_moving(path: &Path, key: &SealingKey) -> Result<Option<Moving>, ServerError> {
+pub(crate) fn read_move(path: &Path, key: &SealingKey) -> Result<Option<BegunMove>, ServerError> {
     let stored = read_instance(path)?;
     verify(path, stored.as_ref(), key)?;
     Ok(stored.and_then(|it| it.moving))
@@ -137,11 +137,11 @@ pub(crate) fn write_instance(path: &Path, key: &SealingKey) -> Result<(), Server
 }
 
 /// Makes the folder unusable for everything but this move, and `restore --in-place`.
-pub(crate) fn write_moving(path: &Path, key: &SealingKey, moving: &Moving) -> Result<(), ServerError> {
+pub(crate) fn write_move(path: &Path, key: &SealingKey, moving: &BegunMove) -> Result<(), ServerError> {
     write(path, key, Some(moving.clone()))
 }
 
-fn write(path: &Path, key: &SealingKey, moving: Option<Moving>) -> Result<(), ServerError> {
+fn write(path: &Path, key: &SealingKey, moving: Option<BegunMove>) -> Result<(), ServerError> {
     let instance = Instance { format: FORMAT, key_check: check(key), moving };
     let file = path.join(INSTANCE);
     let written =

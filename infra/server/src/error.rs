@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::moving::Moving;
+use crate::begun_move::BegunMove;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
@@ -33,7 +33,7 @@ pub enum ServerError {
     #[error("the data in {} were sealed with another key; restore the right sealing.key", .0.display())]
     OtherKey(PathBuf),
     #[error("{}", moved_message(.0, .1))]
-    Moved(PathBuf, Moving),
+    Moved(PathBuf, BegunMove),
     #[error("another process uses {}; stop it first", .0.display())]
     InUse(PathBuf),
     #[error(
@@ -85,8 +85,8 @@ pub enum ServerError {
     Mail(String),
 }
 
-fn moved_message(path: &Path, moving: &Moving) -> String {
-    let Moving { stack, since, has_ended } = moving;
+fn moved_message(path: &Path, moving: &BegunMove) -> String {
+    let BegunMove { stack, since, has_ended } = moving;
     let (path, since) = (path.display(), since.to_rfc3339());
     let state = if *has_ended {
         format!("{path} was moved to {stack}")

@@ -2,6 +2,7 @@
 //! and the event bus are channels. The routers and the store code are those of a deployment.
 
 pub mod backup;
+mod begun_move;
 mod clients;
 mod config;
 mod data_folder;
@@ -30,6 +31,7 @@ mod timers;
 mod unread;
 mod webhook_queue;
 
+pub use begun_move::BegunMove;
 pub use clients::{ACCESS_KEYS, Secret, access_key_for, config as client_config, function_for};
 pub use config::{Config, Place, SettingError, read_variables};
 pub use data_folder::DataFolder;

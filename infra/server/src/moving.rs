@@ -18,27 +18,17 @@ use cloud::config::ConfigError;
 use cloud::seal::{Envelope, KmsKeys, LocalKeys, SealError};
 use domain::clock::Clock;
 use domain::random::Random;
-use serde::{Deserialize, Serialize};
 use storage::{DEFAULT_DUE_SHARDS, StorageError, Store, Table};
 
 use self::stack::Stack;
 use self::tables::Side;
+use crate::begun_move::BegunMove;
 use crate::clients::Secret;
-use crate::data_folder::{lock, read_moving, write_moving};
+use crate::data_folder::{lock, read_move, write_move};
 use crate::database::Stores;
 use crate::error::ServerError;
 use crate::extensions::NoExtensions;
 use crate::sealing_key::SealingKey;
-
-/// A move that has begun.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moving {
-    /// The ARN of the stack. It changes when a stack of this name is created again.
-    pub stack: String,
-    #[serde(with = "chrono::serde::ts_milliseconds")]
-    pub since: DateTime<Utc>,
-    pub has_ended: bool,
-}
 
 /// Number of items and files, after both sides were compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,7 +92,7 @@ pub struct Source {
 pub async fn move_to_stack(source: &Source, name: &str, clock: &Clock) -> Result<Moved, MoveError> {
     let Source { data, key, issuer } = source;
     let _lock = lock(data)?;
-    let begun = read_moving(data, key)?;
+    let begun = read_move(data, key)?;
     let sdk = aws::config()?;
     let stack = Stack::describe(&sdk, name).await?;
     stack.check(issuer.as_deref())?;
@@ -121,7 +111,7 @@ pub async fn move_to_stack(source: &Source, name: &str, clock: &Clock) -> Result
         }
     }
     let since = begun.map_or_else(|| clock.now(), |it| it.since);
-    let mark = |has_ended| write_moving(data, key, &Moving { stack: stack.id.clone(), since, has_ended });
+    let mark = |has_ended| write_move(data, key, &BegunMove { stack: stack.id.clone(), since, has_ended });
     mark(false)?;
     let here = open_source(data, key, clock).await?;
     let mut moved = Moved { files: files::copy(data, &stack.bucket(&sdk)?).await?, items: 0 };

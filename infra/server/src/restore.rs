@@ -11,7 +11,7 @@ use domain::clock::Clock;
 
 use crate::backup::{MANIFEST, Manifest, SealedReader};
 use crate::clients::Secret;
-use crate::data_folder::{DATABASE, FILES, FORMAT, UNFINISHED_RESTORE, lock, read_moving, write_instance};
+use crate::data_folder::{DATABASE, FILES, FORMAT, UNFINISHED_RESTORE, lock, read_move, write_instance};
 use crate::database::Stores;
 use crate::error::ServerError;
 use crate::extensions::{Extensions, NoExtensions};
@@ -97,7 +97,7 @@ pub async fn restore_in_place(
         None => SealingKey::read(data)?.ok_or_else(|| ServerError::NoKey(data.to_owned()))?,
     };
     // What was published since a move began, the stack may have published.
-    let moving_since = read_moving(data, &key)?.map(|it| it.since);
+    let moving_since = read_move(data, &key)?.map(|it| it.since);
     let backup_at = moving_since.map_or(backup_at, |it| it.min(backup_at));
     let looked_up = mark(data, backup_at, clock).await?;
     write_instance(data, &key)?;

@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc};
 use clap::Parser;
 use serde_json::Value;
 use tests::{
-    deployed::LOG_OF_CALLS,
+    call_logs::LOG_OF_CALLS,
     deployment::Deployment,
     error::{Result, TestError},
     file_server,

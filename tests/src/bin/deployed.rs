@@ -5,7 +5,8 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Instant};
 use clap::Parser;
 use futures::FutureExt;
 use tests::{
-    deployed::{LOG_OF_CALLS, LOG_OF_PRICES, LOG_OF_RECOGNITION, Stack, callers, connect_flows, scenes},
+    call_logs::{LOG_OF_CALLS, LOG_OF_PRICES, LOG_OF_RECOGNITION},
+    deployed::{Stack, callers, connect_flows, scenes},
     deployment::Deployment,
     error::{Result, TestError},
     program::Common,

@@ -20,7 +20,7 @@ use super::{
     threads::{SEGMENTS, Thread},
 };
 use crate::{
-    deployed::LOG_OF_RECOGNITION,
+    call_logs::LOG_OF_RECOGNITION,
     deployment::{Deployment, User, fresh, targets},
     ensure,
     error::{Result, TestError, same},

@@ -13,7 +13,7 @@ use tempfile::NamedTempFile;
 
 use super::{connecting::connect, scenes::Scenes};
 use crate::{
-    deployed::LOG_OF_PRICES,
+    call_logs::LOG_OF_PRICES,
     deployment::{Deployment, User, fresh, targets},
     ensure,
     error::{Result, TestError, same},
