@@ -45,7 +45,7 @@ impl Stores {
             None => Database::memory(),
             Some(folder) => Database::new(&folder.join(DATABASE).to_string_lossy()),
         };
-        let database = InProcessDatabase(database.map_err(|error| ServerError::Database(error.to_string()))?);
+        let database = InProcessDatabase::new(database.map_err(|error| ServerError::Database(error.to_string()))?);
         let config = clients::config_with_client(SharedHttpClient::new(database.clone()), ENDPOINT, secret);
         let stores = Self { database, config, extensions: Arc::clone(extensions) };
         let client = stores.client(None);

@@ -1,6 +1,8 @@
 //! The database as the SDK's HTTP client: requests are handled in this process. No port is open, so
 //! no other process and no web page can reach the database.
 
+use std::sync::Arc;
+
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
 };
@@ -10,13 +12,21 @@ use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
 use dynoxide::{Database, DynoxideError};
+use tokio::sync::Semaphore;
 
 /// The media type of a response.
 pub const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
 
+/// The database executes one request at a time. More threads would only wait, and each has memory of its own: a
+/// thousand posts in one second would start 512 threads.
+const MAX_THREADS: usize = 4;
+
 /// The database, called without a connection.
 #[derive(Clone)]
-pub struct InProcessDatabase(pub(super) Database);
+pub struct InProcessDatabase {
+    database: Database,
+    threads: Arc<Semaphore>,
+}
 
 /// A response: its status and its JSON.
 pub struct DynamoResponse {
@@ -25,12 +35,22 @@ pub struct DynamoResponse {
 }
 
 impl InProcessDatabase {
+    pub(super) fn new(database: Database) -> Self {
+        Self { database, threads: Arc::new(Semaphore::new(MAX_THREADS)) }
+    }
+
     /// Handles a request by the value of its `x-amz-target` and its body.
     pub async fn respond(&self, target: &str, body: Vec<u8>) -> DynamoResponse {
         let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
-        let database = self.0.clone();
-        // SQLite blocks its thread.
-        let answered = tokio::task::spawn_blocking(move || run(&database, &operation, &body)).await;
+        let database = self.database.clone();
+        // Never closed, so this cannot fail.
+        let permit = Arc::clone(&self.threads).acquire_owned().await;
+        // It blocks its thread.
+        let answered = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            run(&database, &operation, &body)
+        })
+        .await;
         let answered = answered.unwrap_or_else(|error| Err(DynoxideError::InternalServerError(error.to_string())));
         match answered {
             Ok(json) => DynamoResponse { status: 200, json },
