@@ -53,6 +53,8 @@ async fn run(options: &Options) -> Result<Report> {
     if moves {
         let deployment = stack.deployment().await?;
         run_scene(MOVE, scenes::machine_moves_to_the_stack(&mut stack, &deployment), &mut report).await;
+        // If the scene failed before.
+        stack.enable_schedules().await?;
     }
     if options.common.only.is_some() {
         let wants = |it: &str| options.common.wants(it);

@@ -103,8 +103,11 @@ impl Stack {
         self.update().await
     }
 
-    /// Deploys again with schedules.
+    /// Deploys again with schedules, unless the stack has them.
     pub async fn enable_schedules(&mut self) -> Result {
+        if self.has_schedules {
+            return Ok(());
+        }
         self.has_schedules = true;
         self.update().await
     }
