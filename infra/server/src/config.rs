@@ -159,10 +159,7 @@ impl Place {
     /// The key of data that exist.
     pub fn stored_key(&mut self) -> Result<SealingKey, ServerError> {
         self.check_exists()?;
-        match self.key.take() {
-            Some(key) => Ok(key),
-            None => SealingKey::read(&self.data)?.ok_or_else(|| ServerError::NoKey(self.data.clone())),
-        }
+        SealingKey::given_or_stored(self.key.take(), &self.data)
     }
 }
 

@@ -16,7 +16,7 @@ pub use self::in_process::{CONTENT_TYPE, DynamoResponse, InProcessDatabase};
 use crate::clients::{self, Secret};
 use crate::data_folder::DATABASE;
 use crate::error::ServerError;
-use crate::extensions::Extensions;
+use crate::extensions::{Extensions, NoExtensions};
 
 /// The prefix of the tables' names.
 const PREFIX: &str = "local";
@@ -51,6 +51,12 @@ impl Stores {
         let client = stores.client(None);
         futures::future::try_join_all(Table::ALL.iter().map(|it| it.create(&client, PREFIX))).await?;
         Ok(stores)
+    }
+
+    /// The tables of a folder that no service uses.
+    pub async fn offline(folder: &Path) -> Result<Store, ServerError> {
+        let extensions: Arc<dyn Extensions> = Arc::new(NoExtensions);
+        Ok(Self::open(Some(folder), &Secret::random(), &extensions).await?.shared())
     }
 
     /// The store for work that belongs to no function.

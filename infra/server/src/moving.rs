@@ -8,13 +8,12 @@ mod files;
 mod stack;
 mod tables;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use aws_sdk_dynamodb::Client;
 use chrono::{DateTime, Utc};
 use cloud::aws;
 use cloud::bucket::{BucketError, PutError};
-use cloud::config::ConfigError;
 use cloud::seal::{Envelope, KmsKeys, LocalKeys, SealError};
 use domain::clock::Clock;
 use domain::random::Random;
@@ -23,11 +22,9 @@ use storage::{DEFAULT_DUE_SHARDS, StorageError, Store, Table};
 use self::stack::Stack;
 use self::tables::Side;
 use crate::begun_move::BegunMove;
-use crate::clients::Secret;
 use crate::data_folder::{lock, read_move, write_move};
 use crate::database::Stores;
 use crate::error::ServerError;
-use crate::extensions::NoExtensions;
 use crate::sealing_key::SealingKey;
 
 /// Number of items and files, after both sides were compared.
@@ -41,9 +38,6 @@ pub struct Moved {
 pub enum MoveError {
     #[error(transparent)]
     Server(#[from] ServerError),
-    /// A credential or the region is missing.
-    #[error("{0}; set AWS_REGION and the credentials of an administrator of the stack")]
-    Credentials(#[from] ConfigError),
     #[error("stack {name}: {reason}")]
     Stack { name: String, reason: String },
     #[error(
@@ -93,7 +87,7 @@ pub async fn move_to_stack(source: &Source, name: &str, clock: &Clock) -> Result
     let Source { data, key, issuer } = source;
     let _lock = lock(data)?;
     let begun = read_move(data, key)?;
-    let sdk = aws::config()?;
+    let sdk = aws::config().map_err(ServerError::from)?;
     let stack = Stack::describe(&sdk, name).await?;
     stack.check(issuer.as_deref())?;
     let there = Side {
@@ -113,7 +107,10 @@ pub async fn move_to_stack(source: &Source, name: &str, clock: &Clock) -> Result
     let since = begun.map_or_else(|| clock.now(), |it| it.since);
     let mark = |has_ended| write_move(data, key, &BegunMove { stack: stack.id.clone(), since, has_ended });
     mark(false)?;
-    let here = open_source(data, key, clock).await?;
+    let here = Side {
+        store: Stores::offline(data).await?,
+        sealer: Envelope::new(LocalKeys::new(key.data_key()), clock.clone()),
+    };
     let mut moved = Moved { files: files::copy(data, &stack.bucket(&sdk)?).await?, items: 0 };
     // Deliveries last: without them, nothing is published, whatever else is there.
     let (deliveries, others): (Vec<_>, Vec<_>) = Table::ALL.iter().partition(|it| it.table == Table::Deliveries);
@@ -132,14 +129,8 @@ pub async fn mark_stack_restored(name: &str, restored_to: DateTime<Utc>, clock: 
     if clock.now() < restored_to {
         return Err(ServerError::Future(restored_to).into());
     }
-    let sdk = aws::config()?;
+    let sdk = aws::config().map_err(ServerError::from)?;
     let stack = Stack::describe(&sdk, name).await?;
     let store = Store::new(Client::new(&sdk), name, stack.due_shards()?, Random::Os);
     Ok(store.mark_restored(restored_to, clock.now()).await?)
-}
-
-async fn open_source(data: &Path, key: &SealingKey, clock: &Clock) -> Result<Side<LocalKeys>, ServerError> {
-    let extensions: std::sync::Arc<dyn crate::Extensions> = std::sync::Arc::new(NoExtensions);
-    let store = Stores::open(Some(data), &Secret::random(), &extensions).await?.shared();
-    Ok(Side { store, sealer: Envelope::new(LocalKeys::new(key.data_key()), clock.clone()) })
 }

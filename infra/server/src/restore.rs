@@ -4,17 +4,14 @@
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
-use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use domain::clock::Clock;
 
 use crate::backup::{MANIFEST, Manifest, SealedReader};
-use crate::clients::Secret;
 use crate::data_folder::{DATABASE, FILES, FORMAT, UNFINISHED_RESTORE, lock, read_move, write_instance};
 use crate::database::Stores;
 use crate::error::ServerError;
-use crate::extensions::{Extensions, NoExtensions};
 use crate::sealing_key::SealingKey;
 use crate::sync::sync_file_system;
 
@@ -46,10 +43,7 @@ pub async fn restore(
             return Err(ServerError::NotEmpty(data.to_owned()));
         }
     }
-    let key = match key {
-        Some(key) => key,
-        None => SealingKey::read(data)?.ok_or_else(|| ServerError::NoKey(data.to_owned()))?,
-    };
+    let key = SealingKey::given_or_stored(key, data)?;
     std::fs::create_dir(&unfinished).map_err(failed)?;
     let manifest = unpack(backup, &key, &unfinished)?;
     let looked_up = mark(&unfinished, manifest.at, clock).await?;
@@ -92,10 +86,7 @@ pub async fn restore_in_place(
     if clock.now() < backup_at {
         return Err(ServerError::Future(backup_at));
     }
-    let key = match key {
-        Some(key) => key,
-        None => SealingKey::read(data)?.ok_or_else(|| ServerError::NoKey(data.to_owned()))?,
-    };
+    let key = SealingKey::given_or_stored(key, data)?;
     // What was published since a move began, the stack may have published.
     let moving_since = read_move(data, &key)?.map(|it| it.since);
     let backup_at = moving_since.map_or(backup_at, |it| it.min(backup_at));
@@ -126,9 +117,7 @@ fn unpack(backup: &Path, key: &SealingKey, folder: &Path) -> Result<Manifest, Se
 }
 
 async fn mark(folder: &Path, backup_at: DateTime<Utc>, clock: &Clock) -> Result<usize, ServerError> {
-    let extensions: Arc<dyn Extensions> = Arc::new(NoExtensions);
-    let store = Stores::open(Some(folder), &Secret::random(), &extensions).await?.shared();
-    Ok(store.mark_restored(backup_at, clock.now()).await?)
+    Ok(Stores::offline(folder).await?.mark_restored(backup_at, clock.now()).await?)
 }
 
 #[cfg(test)]
@@ -142,8 +131,7 @@ mod tests {
     use crate::data_folder::DataFolder;
 
     async fn store(folder: &Path) -> Store {
-        let extensions: Arc<dyn Extensions> = Arc::new(NoExtensions);
-        Stores::open(Some(folder), &Secret::random(), &extensions).await.unwrap().shared()
+        Stores::offline(folder).await.unwrap()
     }
 
     #[tokio::test]

@@ -47,6 +47,14 @@ impl SealingKey {
         }
     }
 
+    /// The given key, or else the one in the file of this folder.
+    pub(crate) fn given_or_stored(given: Option<Self>, folder: &Path) -> Result<Self, ServerError> {
+        match given {
+            Some(key) => Ok(key),
+            None => Self::read(folder)?.ok_or_else(|| ServerError::NoKey(folder.to_owned())),
+        }
+    }
+
     /// A new key in the file of this folder.
     pub(crate) fn create(folder: &Path) -> Result<Self, ServerError> {
         let (key, path) = (Self::random(), folder.join(FILE));

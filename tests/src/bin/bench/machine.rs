@@ -4,7 +4,6 @@ use std::{
     collections::HashMap,
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
     time::Instant,
 };
 
@@ -12,11 +11,11 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use clap::Args;
 use reqwest::Method;
 use serde_json::{Value, json};
-use server::{NoExtensions, Secret, Stores};
+use server::Stores;
 use storage::{Item, Store, Table};
 use tests::{
     deployment::User,
-    error::{Result, TestError},
+    error::Result,
     harness::{Harness, LIFTED},
     one_machine::{Machine, Service},
     report::say,
@@ -104,9 +103,7 @@ async fn list_latency(user: &User<'_>) -> Result<Value> {
 
 /// Stores copies of published posts with other ids, and of their deliveries and attempts.
 async fn store_copies(data: &Path, count: u64) -> Result {
-    let extensions: Arc<dyn server::Extensions> = Arc::new(NoExtensions);
-    let stores = Stores::open(Some(data), &Secret::random(), &extensions).await;
-    let store = stores.map_err(|error| TestError::new(error.to_string()))?.shared();
+    let store = Stores::offline(data).await?;
     let originals = published(&store).await?;
     let mut copies = 0..count;
     while !copies.is_empty() {
