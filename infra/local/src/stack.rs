@@ -10,13 +10,12 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
-use domain::access_token::TokenLifetime;
 use domain::clock::Clock;
 use domain::media::MediaLimits;
 use domain::plan::Plans;
 use egress::AddressPolicy;
 use platforms::{AppCredentials, AppSource, AppUnavailable};
-use server::{AppSources, Data, Metrics, Secret, Server, Settings, SignIn, with_addresses};
+use server::{AppSources, Data, Metrics, Secret, Server, ServiceSettings, Settings, SignIn, with_addresses};
 
 use crate::call_log::CallLog;
 use crate::deliveries::{self, Deliveries, History};
@@ -64,24 +63,26 @@ impl Stack {
         let address_policy = address_policy(options, &fakes);
         let platforms = options.platform_settings(origin, fakes.settings())?;
         let fakes = fakes.enabled_in(&platforms);
-        let settings = Settings {
-            data,
+        let service = ServiceSettings {
             origin: outside.unwrap_or(origin).to_owned(),
-            own_origin: origin.to_owned(),
-            files_origin: outside.map(str::to_owned),
-            sign_in: SignIn::Oidc(oidc_config(origin)),
             sign_up: SignUp::Everyone,
             limits: rate_limits(options),
-            token_lifetime: TokenLifetime::default(),
-            allowed_origins: Vec::new(),
             proxies: Vec::new(),
             plans: Plans::default(),
             media_limits: MediaLimits::default(),
             guests: options.guests(),
+            allowed_origins: Vec::new(),
             platforms,
+            metrics_token: None,
+        };
+        let settings = Settings {
+            service,
+            data,
+            own_origin: origin.to_owned(),
+            files_origin: outside.map(str::to_owned),
+            sign_in: SignIn::Oidc(oidc_config(origin)),
             apps: app_sources(options, &fakes)?,
             address_policy,
-            metrics_token: None,
         };
         let extensions = Arc::new(Development {
             fakes: fakes.clone(),
@@ -91,7 +92,7 @@ impl Stack {
             meter: meter.clone(),
             secret: secret.clone(),
         });
-        let effective_origin = settings.origin.clone();
+        let effective_origin = settings.service.origin.clone();
         let server = Server::open(settings, extensions, secret, Metrics::default()).await?;
 
         let sandbox = Sandbox::open(lasting.map(|it| it.join("sandbox")), origin.to_owned(), clock.clone())?;

@@ -13,10 +13,7 @@ use auth::oidc::is_private;
 use auth::{ClientSecret, OidcConfig, SignUp};
 use cloud::config::{ConfigError, json, optional, parsed, required};
 use connections::Guests;
-use domain::access_token::TokenLifetime;
 use domain::clock::Clock;
-use domain::media::MediaLimits;
-use domain::plan::Plans;
 use egress::AddressPolicy;
 use platforms::{AppCredentials, AppSource, AppUnavailable, PlatformSettings};
 use secrecy::SecretString;
@@ -30,7 +27,7 @@ use crate::error::ServerError;
 use crate::listener::Tls;
 use crate::mail::Mailer;
 use crate::sealing_key::SealingKey;
-use crate::settings::{AppSources, Data, Settings, SignIn};
+use crate::settings::{AppSources, Data, ServiceSettings, Settings, SignIn};
 use crate::sign_in_links::LinkFolder;
 
 /// The platforms that need no registration of an app.
@@ -93,35 +90,17 @@ pub struct Config {
     /// `None` behind a proxy, which encrypts the connections.
     pub tls: Option<Tls>,
     pub place: Place,
-    /// `ORIGIN`: the origin under which users open the service.
-    pub origin: String,
+    pub service: ServiceSettings,
     /// `OIDC_ISSUER`, `OIDC_DISCOVERY`, `OIDC_CLIENT_ID` and `OIDC_CLIENT_SECRET`; `None` without an
     /// issuer: users sign in with links.
     pub oidc: Option<OidcConfig>,
     /// `SMTP_URL` and `SMTP_FROM`: sends sign-in links.
     pub mailer: Option<Mailer>,
-    /// `SIGN_UP_ALLOWED`: e-mail addresses and domains, separated by commas; `*` for everyone; by default
-    /// nobody.
-    pub sign_up: SignUp,
-    pub limits: RateLimits,
-    pub proxies: Vec<TrustedProxy>,
-    /// `PLANS`: the plans by name, as JSON.
-    pub plans: Plans,
-    /// `MEDIA_LIMITS`: the largest files in bytes, as JSON.
-    pub media_limits: MediaLimits,
-    /// `GUEST_HAND_OFFS`: whether guests may connect their accounts for a user.
-    pub guests: Guests,
-    /// `ALLOWED_ORIGINS`: web origins that may call the API, separated by commas.
-    pub allowed_origins: Vec<String>,
     /// `PRIVATE_ADDRESSES`: addresses with ports, separated by commas, that the service may call although
     /// they are not public, such as a Mastodon server in the same network.
     pub private_addresses: Vec<SocketAddr>,
     /// `LOG_LEVEL`: such as `warn` or `info,publishing=debug`.
     pub log_level: Targets,
-    /// `METRICS_TOKEN`: the token for `/metrics`, which does not exist without one.
-    pub metrics_token: Option<SecretString>,
-    /// `PLATFORMS`: the settings of each platform, as JSON; by default those that need no registration.
-    pub platforms: PlatformSettings,
     /// `PLATFORM_SECRETS`: client id and secret at each platform, as JSON.
     pub apps: BTreeMap<String, AppCredentials>,
 }
@@ -188,26 +167,28 @@ impl Config {
         let log_level = errors.keep(parsed("LOG_LEVEL", Targets::new().with_default(LevelFilter::INFO)));
         let read = || {
             Some(Self {
+                service: ServiceSettings {
+                    origin: origin?,
+                    sign_up: match optional("SIGN_UP_ALLOWED").as_deref() {
+                        Some("*") => SignUp::Everyone,
+                        list => SignUp::listed(list.unwrap_or_default()),
+                    },
+                    limits: limits?,
+                    proxies: proxies?.into_iter().collect(),
+                    plans: plans?,
+                    media_limits: media_limits?,
+                    guests: if guests? { Guests::Permitted } else { Guests::Denied },
+                    allowed_origins: list("ALLOWED_ORIGINS"),
+                    platforms: platforms.filter(|it| !it.is_empty()).unwrap_or_else(default_platforms),
+                    metrics_token: metrics_token?,
+                },
                 listen: listen?,
                 tls: tls?,
                 place: place?,
-                origin: origin?,
                 oidc: oidc?,
                 mailer: mailer?,
-                sign_up: match optional("SIGN_UP_ALLOWED").as_deref() {
-                    Some("*") => SignUp::Everyone,
-                    list => SignUp::listed(list.unwrap_or_default()),
-                },
-                limits: limits?,
-                proxies: proxies?.into_iter().collect(),
-                plans: plans?,
-                media_limits: media_limits?,
-                guests: if guests? { Guests::Permitted } else { Guests::Denied },
-                allowed_origins: list("ALLOWED_ORIGINS"),
                 private_addresses: private_addresses?,
-                metrics_token: metrics_token?,
                 log_level: log_level?,
-                platforms: platforms.filter(|it| !it.is_empty()).unwrap_or_else(default_platforms),
                 apps: apps?,
             })
         };
@@ -222,28 +203,19 @@ impl Config {
                 None => Arc::new(AppUnavailable),
             }
         });
+        let origin = &self.service.origin;
         let sign_in = match self.oidc {
             Some(oidc) => SignIn::Oidc(oidc),
-            None => SignIn::Links(Arc::new(LinkFolder::new(data.path(), &*self.origin, Clock::System, self.mailer))),
+            None => SignIn::Links(Arc::new(LinkFolder::new(data.path(), &**origin, Clock::System, self.mailer))),
         };
         Settings {
+            files_origin: Some(origin.clone()),
+            service: self.service,
             data: Data::Folder(data),
-            files_origin: Some(self.origin.clone()),
-            origin: self.origin,
             own_origin,
             sign_in,
-            sign_up: self.sign_up,
-            limits: self.limits,
-            token_lifetime: TokenLifetime::default(),
-            allowed_origins: self.allowed_origins,
-            proxies: self.proxies,
-            plans: self.plans,
-            media_limits: self.media_limits,
-            guests: self.guests,
-            platforms: self.platforms,
             apps,
             address_policy: AddressPolicy::Also(self.private_addresses),
-            metrics_token: self.metrics_token,
         }
     }
 }

@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +39,15 @@ struct Instance {
     /// Of a folder that is moved to AWS, or was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     moving: Option<BegunMove>,
+    /// The time up to which deliveries were planned at the last tick. That of the database is never earlier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    planned_until: Option<DateTime<Utc>>,
+}
+
+impl Instance {
+    fn new(key: &SealingKey) -> Self {
+        Self { format: FORMAT, key_check: check(key), moving: None, planned_until: None }
+    }
 }
 
 /// An open data folder, locked until the last clone is dropped.
@@ -75,6 +85,17 @@ impl DataFolder {
             write_instance(path, &key)?;
         }
         Ok(Self { path: path.to_owned(), key: Arc::new(key), is_new, has_new_key, _lock: lock.into() })
+    }
+
+    /// Refuses a database that is older than its folder: it was copied back alone.
+    pub(crate) fn check_database(&self, planned_until: Option<DateTime<Utc>>) -> Result<(), ServerError> {
+        let recorded = read_instance(&self.path)?.and_then(|it| it.planned_until);
+        if planned_until < recorded { Err(ServerError::NotRestored(self.path.clone())) } else { Ok(()) }
+    }
+
+    /// Records what the database has, for [`Self::check_database`] of a later start.
+    pub(crate) fn record_planned_until(&self, until: Option<DateTime<Utc>>) -> Result<(), ServerError> {
+        write(&self.path, &Instance { planned_until: until, ..Instance::new(&self.key) })
     }
 
     /// Whether the service was started with this folder.
@@ -133,19 +154,18 @@ pub(crate) fn lock(path: &Path) -> Result<File, ServerError> {
 
 /// Makes the folder usable.
 pub(crate) fn write_instance(path: &Path, key: &SealingKey) -> Result<(), ServerError> {
-    write(path, key, None)
+    write(path, &Instance::new(key))
 }
 
 /// Makes the folder unusable for everything but this move, and `restore --in-place`.
 pub(crate) fn write_move(path: &Path, key: &SealingKey, moving: &BegunMove) -> Result<(), ServerError> {
-    write(path, key, Some(moving.clone()))
+    write(path, &Instance { moving: Some(moving.clone()), ..Instance::new(key) })
 }
 
-fn write(path: &Path, key: &SealingKey, moving: Option<BegunMove>) -> Result<(), ServerError> {
-    let instance = Instance { format: FORMAT, key_check: check(key), moving };
+fn write(path: &Path, instance: &Instance) -> Result<(), ServerError> {
     let file = path.join(INSTANCE);
     let written =
-        serde_json::to_vec(&instance).map_err(Into::into).and_then(|json| write_durably(path, INSTANCE, &json));
+        serde_json::to_vec(instance).map_err(Into::into).and_then(|json| write_durably(path, INSTANCE, &json));
     written.map_err(|source| ServerError::File { path: file, source })
 }
 
@@ -167,6 +187,9 @@ fn check(key: &SealingKey) -> String {
 
 #[cfg(test)]
 mod tests {
+    use chrono::TimeDelta;
+    use domain::testing::noon;
+
     use super::*;
 
     #[test]
@@ -186,6 +209,21 @@ mod tests {
         std::fs::write(folder.path().join(DATABASE), "").unwrap();
 
         assert!(matches!(DataFolder::open(folder.path(), None), Err(ServerError::NotRestored(_))));
+    }
+
+    #[test]
+    fn older_or_missing_database_is_refused() {
+        let path = tempfile::tempdir().unwrap();
+        let folder = DataFolder::open(path.path(), None).unwrap();
+        folder.check_database(None).unwrap();
+        folder.record_planned_until(Some(noon())).unwrap();
+
+        folder.check_database(Some(noon())).unwrap();
+        for older in [Some(noon() - TimeDelta::milliseconds(1)), None] {
+            assert!(matches!(folder.check_database(older), Err(ServerError::NotRestored(_))), "{older:?}");
+        }
+        write_instance(path.path(), folder.key()).unwrap();
+        folder.check_database(None).unwrap();
     }
 
     #[test]

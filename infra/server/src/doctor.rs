@@ -46,7 +46,7 @@ pub struct Finding {
 
 /// Runs all checks. Data that another process uses are not opened.
 pub async fn examine(mut config: Config) -> Vec<Finding> {
-    let valid = format!("valid; {} platforms are enabled", config.platforms.len());
+    let valid = format!("valid; {} platforms are enabled", config.service.platforms.len());
     let mut findings = vec![finding("configuration", Ok(valid))];
     let data = config.place.data.clone();
     findings.push(finding("sign-in", Ok(sign_in(&config))));
@@ -131,7 +131,7 @@ fn permissions(data: &Path) -> Result<String, String> {
 
 /// Platforms whose app an operator has to register.
 fn credentials(config: &Config) -> Vec<Finding> {
-    let registered = config.platforms.keys().filter(|it| !DEFAULT_PLATFORMS.contains(&it.as_str()));
+    let registered = config.service.platforms.keys().filter(|it| !DEFAULT_PLATFORMS.contains(&it.as_str()));
     let result = |name: &String| match config.apps.get(name) {
         Some(_) => Ok("client id and secret are set".to_owned()),
         None => Err("the client id and secret are missing; add them to PLATFORM_SECRETS".to_owned()),
@@ -142,7 +142,7 @@ fn credentials(config: &Config) -> Vec<Finding> {
 async fn network(client: &Client, config: &Config) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut server_time = None;
-    let enabled = HOSTS.iter().filter(|(name, _)| config.platforms.contains_key(*name));
+    let enabled = HOSTS.iter().filter(|(name, _)| config.service.platforms.contains_key(*name));
     for (name, host) in enabled {
         // Any response shows that name, connection and certificate are right.
         let reached = client.head(format!("https://{host}/")).send().await;
@@ -160,15 +160,19 @@ async fn network(client: &Client, config: &Config) -> Vec<Finding> {
     if let Some(at) = server_time {
         findings.push(finding("clock", clock_error(Utc::now() - at.to_utc())));
     }
-    let ready = client.get(format!("{}/health", config.origin)).send().await;
+    let ready = client.get(format!("{}/health", config.service.origin)).send().await;
     findings.push(finding(
         "origin",
         match ready {
-            Ok(response) if response.status().is_success() => Ok(format!("{} leads to this service", config.origin)),
-            Ok(response) => Err(format!("{} responds with {}; check the proxy", config.origin, response.status())),
+            Ok(response) if response.status().is_success() => {
+                Ok(format!("{} leads to this service", config.service.origin))
+            }
+            Ok(response) => {
+                Err(format!("{} responds with {}; check the proxy", config.service.origin, response.status()))
+            }
             Err(error) => Err(format!(
                 "{} does not respond ({}); start the service, check DNS and proxy",
-                config.origin,
+                config.service.origin,
                 cause(&error)
             )),
         },

@@ -46,5 +46,5 @@ pub use pictures::KEPT as DERIVED_KEPT;
 pub use restore::{Restored, restore, restore_in_place};
 pub use sealing_key::SealingKey;
 pub use server::{Server, Started, with_addresses};
-pub use settings::{AppSources, Data, Settings, SignIn};
+pub use settings::{AppSources, Data, ServiceSettings, Settings, SignIn};
 pub use sign_in_links::LinkFolder;

@@ -126,6 +126,9 @@ async fn main() -> ExitCode {
 async fn run_command(options: Options) -> Result<(), Failure> {
     // Files of the data folder and backups are for their owner only.
     nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o077));
+    // The allocator would fill huge pages: 20 MB more when ready. Where this is forbidden, it does.
+    #[cfg(target_os = "linux")]
+    let _ = nix::sys::prctl::set_thp_disable(true);
     let environment =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let variables = read_variables(environment, options.config.as_deref()).map_err(Failure::Settings)?;
@@ -154,7 +157,7 @@ async fn run_command(options: Options) -> Result<(), Failure> {
             if config.oidc.is_some() {
                 return Err(ServerError::SignInByIssuer.into());
             }
-            let links = LinkFolder::new(&config.place.data, config.origin, Clock::System, None);
+            let links = LinkFolder::new(&config.place.data, config.service.origin, Clock::System, None);
             print_line(links.create(Some(&email))?.expose_secret())
         }
     }
@@ -177,14 +180,14 @@ async fn run(mut config: Config) -> Result<(), Failure> {
         );
     }
     let first_link = (data.is_new() && uses_links)
-        .then(|| LinkFolder::new(data.path(), config.origin.clone(), Clock::System, None).create(None))
+        .then(|| LinkFolder::new(data.path(), config.service.origin.clone(), Clock::System, None).create(None))
         .transpose()?;
     // At once: the next start is not the first one, even if this one fails.
     announce(first_link.as_ref());
     let secret = Secret::derived(data.key());
     let folder = data.path().to_owned();
     let settings = config.settings(data, own_origin);
-    let origin = settings.origin.clone();
+    let origin = settings.service.origin.clone();
     let server = Server::open(settings, Arc::new(NoExtensions), &secret, metrics).await?;
     let router = with_addresses(server.routes.clone().merge(server.files.clone()));
     // Before anything is published: a certificate that cannot be loaded ends the process.

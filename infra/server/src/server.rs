@@ -14,6 +14,7 @@ use cloud::bucket::{Bucket, BucketConfig};
 use cloud::seal::{DataKey, Envelope, LocalKeys};
 use connecting::CredentialService;
 use connections::StoredVault;
+use domain::access_token::TokenLifetime;
 use domain::clock::Clock;
 use domain::id::Ids;
 use domain::media::{FileKey, MediaLimits};
@@ -78,6 +79,9 @@ impl Server {
         let lasting = settings.data.lasting();
         let stores = Stores::open(lasting.map(DataFolder::path), secret, &extensions).await?;
         let store = stores.shared();
+        if let Some(folder) = lasting {
+            folder.check_database(store.planned_until().await?)?;
+        }
         let write_sync = if lasting.is_some() { WriteSync::Full } else { WriteSync::None };
         let key = lasting.map_or_else(|| DataKey::new(random_bytes()), |it| it.key().data_key());
         let sealer = Envelope::new(LocalKeys::new(key), clock.clone());
@@ -93,10 +97,10 @@ impl Server {
         let bucket_of = |config: &SdkConfig| Bucket::new(config, &bucket_config);
         let bucket = bucket_of(&files);
         let vault = Arc::new(StoredVault::new(stores.shared(), sealer.clone(), clock.clone()));
-        let budgets = platforms::budgets(&settings.platforms)?;
+        let budgets = platforms::budgets(&settings.service.platforms)?;
         let apps = Arc::clone(&settings.apps);
         let app = move |name: &str| apps(name);
-        let setup = Setup::new(settings.platforms.clone(), app, vault, settings.address_policy.clone());
+        let setup = Setup::new(settings.service.platforms.clone(), app, vault, settings.address_policy.clone());
         // New in every run: proves that the function `mcp` forwarded a client's address.
         let assistants_proxy = TrustedProxy::mcp(random_token());
         let api = api(&settings, &store, &ids, &clock, &assistants_proxy);
@@ -108,7 +112,7 @@ impl Server {
             None => FileKey::random(),
         };
         let file_addresses =
-            FileAddresses { origin: settings.origin.clone(), key: file_key.clone(), serves_videos: true };
+            FileAddresses { origin: settings.service.origin.clone(), key: file_key.clone(), serves_videos: true };
         let posts_store = stores.for_function("posts");
         let pictures = LocalPictures::working(&bucket);
         let scheduling = Scheduling {
@@ -160,7 +164,7 @@ impl Server {
             bucket,
             sealer: sealer.clone(),
             clock: clock.clone(),
-            media_limits: settings.media_limits,
+            media_limits: settings.service.media_limits,
         };
         let timers = Timers {
             planner,
@@ -178,7 +182,7 @@ impl Server {
             metrics,
             queues: Arc::clone(&queues),
             folder: lasting.map(|it| it.path().to_owned()),
-            metrics_token: settings.metrics_token.clone(),
+            metrics_token: settings.service.metrics_token.clone(),
         });
         let method = match &settings.sign_in {
             SignIn::Oidc(config) => SignInMethod::Oidc(Oidc::new(config.clone(), &api.origin)),
@@ -190,7 +194,7 @@ impl Server {
                 api: api_of("auth"),
                 method,
                 clients: ClientDocuments::new(settings.address_policy.clone()),
-                sign_up: settings.sign_up.clone(),
+                sign_up: settings.service.sign_up.clone(),
             }))
             .merge(connections::router(connections::App {
                 api: api_of("connections"),
@@ -198,15 +202,15 @@ impl Server {
                 vocabulary: platforms::vocabulary(),
                 sealer,
                 events: Arc::new(bus.clone()),
-                plans: settings.plans.clone(),
-                guests: settings.guests,
+                plans: settings.service.plans.clone(),
+                guests: settings.service.guests,
             }))
             .merge(media::router(media::App {
                 api: api_of("media"),
                 bucket: bucket_of(&extensions.files_config("media", files)),
                 fetcher: Fetcher::new(settings.address_policy.clone(), FETCH_TIMEOUT),
-                limits: settings.media_limits,
-                plans: settings.plans.clone(),
+                limits: settings.service.media_limits,
+                plans: settings.service.plans.clone(),
                 file_key: Some(file_key),
                 max_file_bytes: u64::MAX,
             }))
@@ -215,7 +219,7 @@ impl Server {
         let assistants = mcp::App::new(assistants_config(&api, &settings, assistants_proxy))?;
         Ok(Self {
             routes: api::finish(functions, api.clone()).merge(mcp::router(assistants)).merge(health),
-            files: s3::router(&folder.join(FILES), secret, write_sync, largest_file(&settings.media_limits))?,
+            files: s3::router(&folder.join(FILES), secret, write_sync, largest_file(&settings.service.media_limits))?,
             platforms: extensions.publishing(&setup)?,
             events: bus,
             api,
@@ -233,7 +237,7 @@ impl Server {
     /// process ends.
     pub fn start(self) -> Started {
         let work = tokio::spawn(queue::work(self.publishing, self.platforms, Arc::clone(&self.queues)));
-        let [ticks, upkeep] = self.timers.start(self.settings.data.folder().join(FILES));
+        let [ticks, upkeep] = self.timers.start(self.settings.data.clone());
         Started { queues: self.queues, tasks: vec![work, ticks, upkeep], data: self.settings.data }
     }
 }
@@ -283,11 +287,11 @@ fn api(settings: &Settings, store: &Store, ids: &Ids, clock: &Clock, assistants:
         clock: clock.clone(),
         random: Random::Os,
         ids: ids.clone(),
-        limits: settings.limits,
-        origin: settings.origin.clone(),
-        token_lifetime: settings.token_lifetime,
-        allowed_origins: settings.allowed_origins.clone(),
-        proxies: settings.proxies.iter().chain([assistants]).cloned().collect(),
+        limits: settings.service.limits,
+        origin: settings.service.origin.clone(),
+        token_lifetime: TokenLifetime::default(),
+        allowed_origins: settings.service.allowed_origins.clone(),
+        proxies: settings.service.proxies.iter().chain([assistants]).cloned().collect(),
     }
 }
 
@@ -296,8 +300,8 @@ fn assistants_config(api: &Api, settings: &Settings, proof: TrustedProxy) -> mcp
         origin: api.origin.clone(),
         api_origin: settings.own_origin.clone(),
         proof,
-        front: CommonLayers { proxies: settings.proxies.clone(), ..CommonLayers::from(api) },
-        allowed_origins: settings.allowed_origins.clone(),
+        front: CommonLayers { proxies: settings.service.proxies.clone(), ..CommonLayers::from(api) },
+        allowed_origins: settings.service.allowed_origins.clone(),
     }
 }
 

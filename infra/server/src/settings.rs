@@ -6,7 +6,6 @@ use std::sync::Arc;
 use api::{RateLimits, TrustedProxy};
 use auth::{OidcConfig, SignInLinks, SignUp};
 use connections::Guests;
-use domain::access_token::TokenLifetime;
 use domain::media::MediaLimits;
 use domain::plan::Plans;
 use egress::AddressPolicy;
@@ -18,33 +17,44 @@ use crate::data_folder::DataFolder;
 /// The client id and secret of the service at each platform, by the platform's name.
 pub type AppSources = Arc<dyn Fn(&str) -> Arc<dyn AppSource> + Send + Sync>;
 
+/// What an operator decides, in production and in development.
+#[derive(Clone, Debug)]
+pub struct ServiceSettings {
+    /// `ORIGIN`: the origin under which users open the service.
+    pub origin: String,
+    /// `SIGN_UP_ALLOWED`: e-mail addresses and domains, separated by commas; `*` for everyone; by default
+    /// nobody.
+    pub sign_up: SignUp,
+    pub limits: RateLimits,
+    /// Proxies whose header names the client's address.
+    pub proxies: Vec<TrustedProxy>,
+    /// `PLANS`: the plans by name, as JSON.
+    pub plans: Plans,
+    /// `MEDIA_LIMITS`: the largest files in bytes, as JSON.
+    pub media_limits: MediaLimits,
+    /// `GUEST_HAND_OFFS`: whether guests may connect their accounts for a user.
+    pub guests: Guests,
+    /// `ALLOWED_ORIGINS`: web origins that may call the API (CORS), separated by commas.
+    pub allowed_origins: Vec<String>,
+    /// `PLATFORMS`: the settings of each platform, as JSON; by default those that need no registration.
+    pub platforms: PlatformSettings,
+    /// `METRICS_TOKEN`: the token for `/metrics`, which does not exist without one.
+    pub metrics_token: Option<SecretString>,
+}
+
 #[derive(Clone)]
 pub struct Settings {
+    pub service: ServiceSettings,
     pub data: Data,
-    /// The origin under which users open the service.
-    pub origin: String,
     /// The origin at which this process reaches its own media store and API, on loopback.
     pub own_origin: String,
     /// The origin to which browsers upload, and from which platforms fetch files; `None` for
     /// `own_origin`.
     pub files_origin: Option<String>,
     pub sign_in: SignIn,
-    pub sign_up: SignUp,
-    pub limits: RateLimits,
-    pub token_lifetime: TokenLifetime,
-    /// Web origins that may call the API (CORS).
-    pub allowed_origins: Vec<String>,
-    /// Proxies whose header names the client's address.
-    pub proxies: Vec<TrustedProxy>,
-    pub plans: Plans,
-    pub media_limits: MediaLimits,
-    pub guests: Guests,
-    pub platforms: PlatformSettings,
     pub apps: AppSources,
     /// The addresses that the service may call for users.
     pub address_policy: AddressPolicy,
-    /// The token for `/metrics`, which does not exist without one.
-    pub metrics_token: Option<SecretString>,
 }
 
 /// How users sign in.

@@ -1,17 +1,20 @@
 //! What a deployment runs by schedules.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use connecting::CredentialService;
 use housekeeping::{Housekeeping, Outbox};
 use platforms::{Platform, Registry};
 use publishing::Planner;
+use storage::Store;
 use tokio::task::JoinHandle;
 
+use crate::data_folder::{DataFolder, FILES};
+use crate::error::ServerError;
 use crate::health::LastTick;
 use crate::metrics::Metrics;
 use crate::pictures;
+use crate::settings::Data;
 
 /// Interval of the sweep. A deployment uses one minute, because each run is billed.
 const TICK: Duration = Duration::from_secs(5);
@@ -31,10 +34,10 @@ pub(crate) struct Timers {
 }
 
 impl Timers {
-    /// `files` is the folder of the bucket.
-    pub(crate) fn start(self, files: PathBuf) -> [JoinHandle<()>; 2] {
+    pub(crate) fn start(self, data: Data) -> [JoinHandle<()>; 2] {
         let Self { planner, outbox, housekeeping, credentials, renewable, last_tick, metrics } = self;
         let clock = housekeeping.clock.clone();
+        let files = data.folder().join(FILES);
         let ticks = tokio::spawn(async move {
             // The queue of an earlier process is lost, so its deliveries are planned again.
             if let Err(error) = planner.plan_anew().await {
@@ -49,6 +52,11 @@ impl Timers {
                         metrics.set_oldest_overdue(planned.oldest_overdue.num_seconds().cast_unsigned());
                     }
                     Err(error) => tracing::error!(%error, "the publisher's tick failed"),
+                }
+                if let Some(folder) = data.lasting()
+                    && let Err(error) = record_planned_until(folder.clone(), &planner.store).await
+                {
+                    tracing::error!(%error, "the data folder could not be updated");
                 }
             }
         });
@@ -67,4 +75,9 @@ impl Timers {
         });
         [ticks, rounds]
     }
+}
+
+async fn record_planned_until(folder: DataFolder, store: &Store) -> Result<(), ServerError> {
+    let until = store.planned_until().await?;
+    tokio::task::spawn_blocking(move || folder.record_planned_until(until)).await.map_err(std::io::Error::from)?
 }

@@ -1,6 +1,6 @@
 //! Backups of a running service, restored after more was published.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use platforms::conformance::fake_platform::FakePlatform;
 
@@ -105,7 +105,33 @@ async fn copied_folder() -> Result {
     let printed = String::from_utf8_lossy(&refused.stderr).into_owned();
     ensure!(!refused.status.success() && printed.contains("restore --in-place"), "{printed}");
     machine.run(&copy, &["restore", "--in-place", &copied_at])?;
-    let _service = machine.start(&copy).await?;
+    let older = machine.data("older");
+    fs::create_dir(&older)?;
+    copy_database(&copy, &older)?;
+    let service = machine.start(&copy).await?;
     user.reaches(id, "published", 180).await?;
-    same(machine.public(&content), 1, "public posts")
+    same(machine.public(&content), 1, "public posts")?;
+    service.terminate().await?;
+
+    // The folder has published since.
+    copy_database(&older, &copy)?;
+    let refused = machine.output(&copy, &[])?;
+    let printed = String::from_utf8_lossy(&refused.stderr).into_owned();
+    ensure!(!refused.status.success() && printed.contains("restore --in-place"), "{printed}");
+    Ok(())
+}
+
+/// Replaces the database, with its write-ahead log.
+fn copy_database(from: &Path, to: &Path) -> Result {
+    for end in ["", "-wal", "-shm"] {
+        let name = format!("dynamodb.sqlite{end}");
+        let (from, to) = (from.join(&name), to.join(&name));
+        if to.exists() {
+            fs::remove_file(&to)?;
+        }
+        if from.exists() {
+            fs::copy(from, to)?;
+        }
+    }
+    Ok(())
 }
