@@ -362,7 +362,11 @@ impl PublishAdapter for LinkedIn {
         status.map_err(|it| timed(it, request))
     }
 
-    async fn prepare_post(&self, request: &PublishRequest<'_>) -> Result<(Value, TimeDelta), CallError> {
+    async fn prepare_post(
+        &self,
+        request: &PublishRequest<'_>,
+        _: &Prepared<'_, String>,
+    ) -> Result<(Value, TimeDelta), CallError> {
         if request.segment == SegmentKind::Comment {
             return Ok((Value::Null, TimeDelta::zero()));
         }

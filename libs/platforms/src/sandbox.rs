@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::AccountInfo;
-use domain::delivery::Published;
+use domain::delivery::{Published, Resolution};
 use domain::media::{Attachment, FileType, MimeType, PictureBounds};
 use domain::options::{OptionKind, OptionSpec, Options};
 use domain::post::FIRST_COMMENT;
@@ -335,11 +335,16 @@ impl PublishAdapter for Sandbox {
         LookUpMethod::Reference
     }
 
-    async fn find_post(&self, request: &PublishRequest<'_>) -> Result<Option<Published>, CallError> {
+    async fn find_post(
+        &self,
+        request: &PublishRequest<'_>,
+        _: &Prepared<'_, Self::Uploaded>,
+    ) -> Result<Resolution, CallError> {
         let comments = request.commented_post().map(comments_path);
         let path = comments.as_ref().map_or(["api", "posts"].as_slice(), |it| it.as_slice());
         let call = self.api.get(Auth::post(request), path).query(&[("reference", request.reference)]);
         let posts: Vec<FoundPost> = call.header(ON_BEHALF_OF, &request.profile.account_id).read().await?;
-        Ok(posts.into_iter().next().map(|it| Published::new(it.id, it.posted_at).with_url(it.url)))
+        let found = posts.into_iter().next().map(|it| Published::new(it.id, it.posted_at).with_url(it.url));
+        Ok(found.map_or(Resolution::NotPublished, Resolution::Found))
     }
 }

@@ -97,11 +97,15 @@ pub(crate) trait PublishAdapter: Platform {
         Err(not_implemented("processes no files"))
     }
 
-    /// Prepares other parts of the post, such as the thumbnail of a link. Returns them, and how
+    /// Prepares other parts of the post, such as a draft or the thumbnail of a link. Returns them, and how
     /// long the platform takes to process them. Called once after all files; a JSON value that is
-    /// not null is passed to `create_post`.
-    async fn prepare_post(&self, request: &PublishRequest<'_>) -> Result<(Value, TimeDelta), CallError> {
-        let _ = request;
+    /// not null is [`Prepared::extra`] from then on.
+    async fn prepare_post(
+        &self,
+        request: &PublishRequest<'_>,
+        prepared: &Prepared<'_, Self::Uploaded>,
+    ) -> Result<(Value, TimeDelta), CallError> {
+        let _ = (request, prepared);
         Ok((Value::Null, TimeDelta::zero()))
     }
 
@@ -115,10 +119,15 @@ pub(crate) trait PublishAdapter: Platform {
     /// How to find the outcome of a lost publish call.
     fn look_up_method(&self, request: &PublishRequest<'_>) -> LookUpMethod;
 
-    /// The post with our reference, for [`LookUpMethod::Reference`].
-    async fn find_post(&self, request: &PublishRequest<'_>) -> Result<Option<Published>, CallError> {
-        let _ = request;
-        Err(not_implemented("finds no post by its reference"))
+    /// The outcome for the post with our reference, or that of [`Self::prepare_post`]; for
+    /// [`LookUpMethod::Reference`] and [`LookUpMethod::Draft`].
+    async fn find_post(
+        &self,
+        request: &PublishRequest<'_>,
+        prepared: &Prepared<'_, Self::Uploaded>,
+    ) -> Result<Resolution, CallError> {
+        let _ = (request, prepared);
+        Err(not_implemented("finds no single post"))
     }
 
     /// A page of the account's posts, newest first; for [`LookUpMethod::List`]. `since` is a little before the publish
@@ -302,7 +311,8 @@ async fn next_step<A: PublishAdapter>(adapter: &A, request: &PublishRequest<'_>)
         }
     }
     if progress.extra.is_none() {
-        let (extra, processing) = adapter.prepare_post(request).await?;
+        let files = prepared(adapter, request, &progress, false).await?;
+        let (extra, processing) = adapter.prepare_post(request, &files).await?;
         let is_extra = !extra.is_null();
         progress.extra = is_extra.then_some(extra);
         if is_extra && TimeDelta::zero() < processing {

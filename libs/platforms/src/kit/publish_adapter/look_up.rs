@@ -22,6 +22,9 @@ const CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
 pub(crate) enum LookUpMethod {
     /// Posts have our reference and can be found by it, so a post that is not found does not exist.
     Reference,
+    /// [`PublishAdapter::prepare_post`] stored a draft, which the publish call makes public. Without it, there was no
+    /// publish call.
+    Draft,
     /// The account's posts are listed and compared. With a snapshot, a post is newer than the publish call if the list
     /// did not show it before; without, the list is asked for posts since the call. The list of a reply or a comment,
     /// which has what follows our own new post, needs no snapshot: it was empty.
@@ -76,11 +79,9 @@ pub(super) async fn resolve<A: PublishAdapter>(
     since: DateTime<Utc>,
 ) -> Resolution {
     let snapshot = match (adapter.look_up_method(request), snapshot) {
-        (LookUpMethod::Reference, _) => {
-            return match adapter.find_post(request).await {
-                Ok(found) => found.map_or(Resolution::NotPublished, Resolution::Found),
-                Err(error) => error.resolution(),
-            };
+        (LookUpMethod::Draft, _) if prepared.extra.is_null() => return request.never_made(),
+        (LookUpMethod::Reference | LookUpMethod::Draft, _) => {
+            return adapter.find_post(request, prepared).await.unwrap_or_else(CallError::resolution);
         }
         (LookUpMethod::None { advice }, _) => return adapter.without_look_up(request, prepared, since, advice).await,
         (LookUpMethod::List { snapshot: true }, _) if request.segment != SegmentKind::Post => Some([].as_slice()),
