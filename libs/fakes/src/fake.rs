@@ -11,10 +11,12 @@
 //! - [`request_log`]: the requests that arrived, for tests and on a page
 //! - [`exchanges`]: requests with their responses, for the comparison with recorded responses
 //! - [`fake_platform`]: the methods that fakes implement alike for the conformance suite
+//! - [`article`]: the text of articles in HTML
 //! - [`params`], [`echo`], [`wire`]: requests and responses
 //!
 //! These modules do not know the service: a fake refuses a request for documented reasons only.
 
+pub mod article;
 pub(crate) mod consent;
 mod cut;
 pub mod echo;

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use domain::connection::AccountInfo;
+use domain::delivery::AttemptError;
 use domain::rules::Rules;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
@@ -53,6 +54,17 @@ pub struct Credentials {
 #[derive(Debug, thiserror::Error)]
 #[error("stored credentials are unreadable")]
 pub struct UnreadableCredentials;
+
+/// What an adapter stored with the credentials cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("the stored site of this account cannot be read; connect the account again")]
+pub(crate) struct UnreadableGrant;
+
+impl From<UnreadableGrant> for AttemptError {
+    fn from(unreadable: UnreadableGrant) -> Self {
+        Self::Unauthorized { reason: unreadable.to_string() }
+    }
+}
 
 #[derive(Serialize, Deserialize)]
 struct CredentialsJson {

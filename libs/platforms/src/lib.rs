@@ -4,6 +4,7 @@
 
 mod account;
 mod app;
+mod article_html;
 mod bluesky;
 mod budget;
 mod caller;
@@ -29,6 +30,7 @@ mod mastodon;
 mod matrix;
 mod meta;
 mod multipart;
+mod named_site;
 pub mod oauth2;
 mod picture;
 mod pinterest;

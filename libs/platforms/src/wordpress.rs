@@ -44,7 +44,7 @@ use serde::{Deserialize, Serialize};
 
 use self::api::{Api, Caller};
 use self::site::Root;
-use crate::account::{AccountDetails, Credentials};
+use crate::account::{AccountDetails, Credentials, UnreadableGrant};
 use crate::http_clients::HttpClients;
 use crate::lead_times::LeadTimes;
 use crate::platform::Platform;
@@ -136,17 +136,6 @@ struct Grant {
     user: String,
     /// The name that the approval page gave the password; `None` if the user created it.
     password_name: Option<String>,
-}
-
-/// The stored site cannot be read.
-#[derive(Debug, thiserror::Error)]
-#[error("the stored site of this account cannot be read; connect the account again")]
-struct UnreadableGrant;
-
-impl From<UnreadableGrant> for AttemptError {
-    fn from(unreadable: UnreadableGrant) -> Self {
-        Self::Unauthorized { reason: unreadable.to_string() }
-    }
 }
 
 impl Grant {

@@ -14,9 +14,10 @@ use url::Url;
 
 use super::api_error::{ApiError, page};
 use super::request::RestRequest;
-use super::shown_post::{LibraryFile, paragraphs, shown_links, shown_post};
+use super::shown_post::{LibraryFile, shown_links, shown_post};
 use super::site::{Memory, Post};
 use super::{Fake, TYPED, USER, Wordpress, authorize};
+use crate::fake::article::paragraphs;
 use crate::fake::fake_platform::fake_platform;
 use crate::fake::front::FaultInjection;
 

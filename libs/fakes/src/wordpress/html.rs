@@ -1,5 +1,7 @@
 //! Parses the content of posts: only blocks of the editor.
 
+use crate::fake::article::{paragraph, plain};
+
 /// The displayed content of a block.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Block {
@@ -25,7 +27,10 @@ fn parse_block(source: &str) -> Result<Block, String> {
     match name {
         "paragraph" => {
             let html = inner.strip_prefix("<p>").and_then(|it| it.strip_suffix("</p>")).ok_or_else(wrong)?;
-            parse_paragraph(html).ok_or_else(wrong)
+            // WordPress would run a shortcode.
+            let is_harmless = !html.contains(['[', '\n']);
+            let (text, links) = paragraph(html).filter(|_| is_harmless).ok_or_else(wrong)?;
+            Ok(Block::Paragraph { text, links })
         }
         "image" => {
             let id = id.ok_or_else(wrong)?;
@@ -48,35 +53,4 @@ fn parse_block(source: &str) -> Result<Block, String> {
         }
         _ => Err(wrong()),
     }
-}
-
-/// A paragraph of text, line breaks and links.
-fn parse_paragraph(html: &str) -> Option<Block> {
-    let (mut text, mut links, mut rest) = (String::new(), Vec::new(), html);
-    while let Some((before, tag)) = rest.split_once('<') {
-        text.push_str(&plain(before));
-        if let Some(after) = tag.strip_prefix("br>") {
-            text.push('\n');
-            rest = after;
-        } else {
-            let (_, after) = tag.strip_prefix("a href=\"")?.split_once("\">")?;
-            let (link_text, after) = after.split_once("</a>")?;
-            text.push_str(&plain(link_text));
-            links.push(plain(link_text));
-            rest = after;
-        }
-    }
-    // WordPress would run a shortcode.
-    let is_harmless = !html.contains(['[', '\n']) && !rest.contains('>');
-    text.push_str(&plain(rest));
-    is_harmless.then_some(Block::Paragraph { text, links })
-}
-
-/// Text with decoded character references.
-pub(super) fn plain(html: &str) -> String {
-    let named = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#91;", "["), ("&#13;", "\r"), ("&#10;", "\n")];
-    // WordPress pads the numbers if the author may not write HTML.
-    let plain = named.iter().fold(html.replace("&#0", "&#"), |text, (name, letter)| text.replace(name, letter));
-    // Last, because the other references begin with `&`.
-    plain.replace("&amp;", "&")
 }

@@ -3,7 +3,8 @@
 use domain::media::MimeType;
 use platforms::conformance::fake_platform::PublicMedium;
 
-use super::html::{Block, plain, read};
+use super::html::{Block, read};
+use crate::fake::article::{plain, whole_text};
 
 pub struct ShownPost {
     pub text: String,
@@ -39,9 +40,7 @@ pub fn shown_post(title: &str, content: &str, featured: Option<u64>, file: impl 
             Block::Video { id, src } => media.push(in_block(id, &src, String::new())),
         }
     }
-    let (title, content) = (plain(title), texts.join("\n\n"));
-    let is_repeated = content.starts_with(title.trim_end_matches('…'));
-    let text = if is_repeated { content } else { format!("{title}\n{content}") };
+    let text = whole_text(&plain(title), &texts);
     ShownPost { text, media }
 }
 
@@ -58,11 +57,4 @@ pub fn shown_links(content: &str) -> Vec<String> {
         Block::Image { .. } | Block::Video { .. } => None,
     });
     links.flatten().collect()
-}
-
-/// A text in paragraphs, separated by one empty line.
-pub fn paragraphs(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().collect();
-    let paragraphs = lines.split(|it| it.trim().is_empty()).filter(|it| !it.is_empty());
-    paragraphs.map(|it| it.join("\n").trim().to_owned()).collect::<Vec<_>>().join("\n\n")
 }

@@ -13,9 +13,10 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::api::{Api, Caller};
-use super::content::{EmbeddedFile, blocks, title_and_text};
+use super::content::{EmbeddedFile, blocks};
 use super::errors::ERRORS;
 use super::terms;
+use crate::article_html::{escaped, title_and_text};
 use crate::deadline::Deadline;
 use crate::kit::{CallError, Effect};
 use crate::platform::Step;
@@ -25,6 +26,9 @@ use crate::transport_error::TransportError;
 /// The timeout of a step, in which a file is read and uploaded: less than
 /// [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
 const TIMEOUT: Duration = Duration::from_secs(36);
+
+/// The longest title. WordPress has no limit; this one is above the longest that is derived.
+const MAX_TITLE: usize = 5_000;
 
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Progress {
@@ -100,11 +104,11 @@ impl DraftPreparation<'_> {
         if let Some(draft) = api.draft(caller, &mark).await? {
             return Ok(draft.id);
         }
-        let (title, text) = title_and_text(request.text, request.options.text("title"));
+        let (title, text) = title_and_text(request.text, request.options.text("title"), MAX_TITLE);
         let content = blocks(text, std::iter::empty());
-        let mut fields = json!({ "status": "draft", "slug": mark, "title": title, "content": content });
+        let mut fields = json!({ "status": "draft", "slug": mark, "title": escaped(&title), "content": content });
         if let Some(excerpt) = request.options.text("excerpt") {
-            fields["excerpt"] = super::content::escaped(excerpt).into();
+            fields["excerpt"] = escaped(excerpt).into();
         }
         for taxonomy in ["categories", "tags"] {
             let names = request.options.list(taxonomy);
@@ -136,7 +140,7 @@ impl DraftPreparation<'_> {
     /// The fields of a draft that shows its files.
     fn content_fields(&self, progress: &Progress) -> Value {
         let request = self.request;
-        let (_, text) = title_and_text(request.text, request.options.text("title"));
+        let (_, text) = title_and_text(request.text, request.options.text("title"), MAX_TITLE);
         let is_image = |it: &EmbeddedFile<'_>| it.file.mime_type.file_type() == FileType::Image;
         let files = progress.files.iter().zip(request.media);
         let mut shown: Vec<_> = files.map(|(it, file)| EmbeddedFile { id: it.id, url: &it.url, file }).collect();

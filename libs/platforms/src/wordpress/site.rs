@@ -13,6 +13,7 @@ use super::json::find_json;
 use crate::connect_flow::ConnectError;
 use crate::html::{self, plain};
 use crate::http_clients::{self, HttpClients};
+use crate::named_site::{self, host_of};
 use crate::response;
 
 /// The name of the form field.
@@ -26,9 +27,6 @@ const RELATION: &str = "https://api.w.org/";
 
 /// The query parameter with the API path, on sites without permalinks.
 const ROUTE: &str = "rest_route";
-
-/// More than any URL of a site, in bytes.
-const MAX_TYPED: usize = 500;
 
 /// The timeout of the whole discovery, during which a user waits.
 const TIMEOUT: Duration = Duration::from_secs(14);
@@ -125,26 +123,8 @@ impl Root {
     }
 }
 
-/// Parses the URL of a page of the site, or of its dashboard. Accepts `http`; whether it may be
-/// called is decided elsewhere.
 fn parse(typed: &str) -> Option<Url> {
-    let typed = typed.trim();
-    if MAX_TYPED < typed.len() {
-        return None;
-    }
-    let address = if typed.contains("://") { typed.to_owned() } else { format!("https://{typed}") };
-    let mut url = Url::parse(&address).ok()?;
-    let is_anonymous = url.username().is_empty() && url.password().is_none();
-    if !matches!(url.scheme(), "http" | "https") || !is_anonymous || !url.has_host() {
-        return None;
-    }
-    let path = url.path();
-    let wordpress_path = ["/wp-admin", "/wp-login.php", "/wp-json", "/index.php"].iter().find_map(|it| path.find(it));
-    let path = format!("{}/", path[..wordpress_path.unwrap_or(path.len())].trim_end_matches('/'));
-    url.set_path(&path);
-    url.set_query(None);
-    url.set_fragment(None);
-    Some(url)
+    named_site::parse(typed, &["/wp-admin/", "/wp-login.php/", "/wp-json/", "/index.php/"])
 }
 
 /// The host in the typed URL.
@@ -259,30 +239,9 @@ async fn linked_api_root(page: &Url, response: Response) -> Option<Url> {
     Some(url)
 }
 
-fn host_of(url: &Url) -> &str {
-    &url[Position::BeforeHost..Position::AfterPort]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn site_is_parsed_from_typed_text() {
-        for (typed, address) in [
-            ("blog.example.com", "https://blog.example.com/"),
-            (" Example.com/blog ", "https://example.com/blog/"),
-            ("https://example.com/blog/wp-admin/profile.php?x=1#y", "https://example.com/blog/"),
-            ("example.com/wp-login.php", "https://example.com/"),
-            ("http://127.0.0.1:8081", "http://127.0.0.1:8081/"),
-        ] {
-            assert_eq!(parse(typed).unwrap().as_str(), address, "{typed}");
-        }
-        let long = format!("{}.example", "a".repeat(MAX_TYPED));
-        for typed in ["", "two words", "ftp://example.com", "https://a:b@example.com", "https://", &long] {
-            assert_eq!(parse(typed), None, "{typed}");
-        }
-    }
 
     #[test]
     fn api_urls_work_with_and_without_permalinks() {

@@ -13,10 +13,10 @@ use domain::{
     media::{FileType, MimeType},
 };
 use fakes::{
-    fake::wire,
+    fake::{article::paragraphs, wire},
     wordpress::{
         classify,
-        shown_post::{LibraryFile, paragraphs, shown_links, shown_post},
+        shown_post::{LibraryFile, shown_links, shown_post},
     },
 };
 use platforms::{
