@@ -107,7 +107,7 @@ impl Options {
         fakes: PlatformSettings,
     ) -> Result<PlatformSettings, LocalError> {
         let sandbox = json!({ "url": format!("{origin}/sandbox") });
-        let nothing = ["bluesky", "discord", "mastodon", "matrix", "telegram", "wordpress"];
+        let nothing = ["bluesky", "discord", "ghost", "mastodon", "matrix", "telegram", "wordpress"];
         let nothing = nothing.map(|name| (name.to_owned(), json!({})));
         let mut settings: PlatformSettings = nothing.into();
         settings.insert("sandbox".to_owned(), sandbox);

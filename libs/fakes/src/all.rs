@@ -8,6 +8,7 @@ use platforms::conformance::fake_platform::FakePlatform;
 use crate::bluesky::Bluesky;
 use crate::discord::Discord;
 use crate::facebook::Facebook;
+use crate::ghost::Ghost;
 use crate::instagram::Instagram;
 use crate::linkedin::LinkedIn;
 use crate::mastodon;
@@ -25,6 +26,7 @@ pub async fn start_all(clock: &Clock) -> Vec<Arc<dyn FakePlatform>> {
         Arc::new(Bluesky::start(clock.clone()).await),
         Arc::new(<Discord>::start(clock.clone()).await),
         Arc::new(<Facebook>::start(clock.clone()).await),
+        Arc::new(Ghost::start(clock.clone()).await),
         Arc::new(<Instagram>::start(clock.clone()).await),
         Arc::new(<LinkedIn>::start(clock.clone()).await),
         Arc::new(<mastodon::Server>::start(clock.clone()).await),

@@ -9,6 +9,7 @@ pub mod bluesky;
 pub mod discord;
 pub mod facebook;
 pub mod fake;
+pub mod ghost;
 pub mod instagram;
 pub mod linkedin;
 pub mod mastodon;

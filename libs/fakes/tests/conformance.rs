@@ -16,6 +16,7 @@ conformance_of! {
     discord_with_a_bot: fakes::discord::bot::DiscordBot;
     facebook: fakes::facebook::Facebook;
     facebook_for_business: fakes::facebook::Facebook<true>;
+    ghost: fakes::ghost::Ghost;
     instagram: fakes::instagram::Instagram;
     instagram_by_facebook: fakes::instagram::Instagram<true>;
     linkedin: fakes::linkedin::LinkedIn;

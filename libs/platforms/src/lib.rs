@@ -18,6 +18,7 @@ mod dependency_error;
 mod discord;
 mod entity;
 mod facebook;
+mod ghost;
 mod html;
 mod http_clients;
 mod instagram;

@@ -5,15 +5,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use crate::recording::Recording;
-use crate::{bluesky, discord, mastodon, matrix, slack, telegram, wordpress, x};
+use crate::{bluesky, discord, ghost, mastodon, matrix, slack, telegram, wordpress, x};
 
 /// Reads recorded success responses, each with the name of its file.
 type Reader = fn(&[(String, Recording)]);
 
 /// By platform name.
-const READERS: [(&str, Reader); 8] = [
+const READERS: [(&str, Reader); 9] = [
     (bluesky::NAME, bluesky::recordings::read_successes),
     (discord::NAME, discord::recordings::read_successes),
+    (ghost::NAME, ghost::recordings::read),
     (mastodon::NAME, mastodon::recordings::read_successes),
     (matrix::NAME, matrix::recordings::read_successes),
     (slack::NAME, slack::recordings::read_successes),

@@ -53,6 +53,7 @@ registered! {
     bluesky,
     discord,
     facebook,
+    ghost,
     instagram,
     linkedin,
     mastodon,

@@ -18,6 +18,11 @@ pub fn with_request(error_body: &[u8], authorization: &str, request: &[u8]) -> O
         body["error"] = serde_json::from_slice(&with_request(&nested, authorization, request)?).ok()?;
         return serde_json::to_vec(&body).ok();
     }
+    if body["errors"][0]["message"].is_string() {
+        let nested = serde_json::to_vec(&body["errors"][0]).ok()?;
+        body["errors"][0] = serde_json::from_slice(&with_request(&nested, authorization, request)?).ok()?;
+        return serde_json::to_vec(&body).ok();
+    }
     // Programs read `error`, so the message is in a field of its own. Programs that speak to Matrix read `errcode`
     // instead.
     let names = ["message", "description", "detail"].into_iter().chain(body["errcode"].is_string().then_some("error"));

@@ -1,0 +1,148 @@
+//! Behavior specific to Ghost.
+#![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
+
+use domain::delivery::AttemptError;
+use fakes::ghost::{Ghost, KEY, NEWSLETTER};
+use http::Method;
+use platforms::conformance::adapter_harness::AdapterHarness;
+use platforms::conformance::fake_platform::FakePlatform;
+use platforms::conformance::options::{list, options, text};
+use platforms::conformance::samples::sample;
+use platforms::{Account, AuthorizeStep, ConnectError, FieldValues};
+use serde_json::json;
+
+async fn harness() -> (AdapterHarness<Ghost>, Account) {
+    let harness = AdapterHarness::new().await;
+    let account = harness.connect().await;
+    (harness, account)
+}
+
+fn typed(site: &str, key: &str) -> FieldValues {
+    [("site", site), ("admin_api_key", key)].map(|(name, it)| (name.to_owned(), it.to_owned().into())).into()
+}
+
+#[tokio::test]
+async fn site_is_found_where_its_admin_is() {
+    let harness = AdapterHarness::<Ghost>::new().await;
+    let home = harness.fake.base_url();
+    let key = format!("{}:{}", KEY.0, KEY.1);
+    let moved = format!("{home}/ghost/api/admin/site/");
+    harness.fake.faults().respond_with(Method::GET, "/blog/ghost/api/admin/site/", 301, moved.into(), 1);
+    for site in [format!("{home}/ghost/#/dashboard"), format!("{home}/blog")] {
+        let (step, _) = harness.authorize(&typed(&site, &key)).await.unwrap();
+        let AuthorizeStep::Accounts(accounts) = step else { panic!("{step:?}") };
+        assert_eq!(accounts[0].profile.username.as_deref(), home.strip_prefix("http://"));
+        assert_eq!(accounts[0].profile.display_name.as_deref(), Some("Harbour & Lighthouse"));
+    }
+    let sign_in = "https://accounts.example.com/sign-in";
+    harness.fake.faults().respond_with(Method::GET, "/ghost/api/admin/site/", 302, sign_in.into(), 1);
+    for (site, key, field) in [
+        (home.as_str(), key.as_str(), "site"),
+        (&format!("{home}/elsewhere"), &key, "site"),
+        (&home, "22444f78447824223cefc48062", "admin_api_key"),
+        (&home, &format!("{}:{}", KEY.0, "0a".repeat(32)), "admin_api_key"),
+    ] {
+        let refused = harness.authorize(&typed(site, key)).await.unwrap_err();
+        assert!(matches!(refused, ConnectError::Field { name, .. } if name == field), "{site} {key}: {refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_post_says_what_its_options_say() {
+    let (harness, account) = harness().await;
+    let choices = harness.choices(&account, "newsletter").await.unwrap();
+    assert_eq!(choices, [(NEWSLETTER.to_owned(), "Tide tables".to_owned())]);
+    let mut post = harness.post(&account, "one line\nand another", vec![sample(domain::media::MimeType::Png, 1)]);
+    post.options = options(&[
+        ("title", text("Its own <title>")),
+        ("excerpt", text("In short")),
+        ("slug", text("of-its-own")),
+        ("visibility", text("paid")),
+        ("canonical_url", text("https://bücher.example/ä")),
+        ("tags", list(&["boats", "#internal"])),
+        ("newsletter", text(NEWSLETTER)),
+        ("featured", domain::options::OptionValue::Flag(true)),
+    ]);
+
+    let published = harness.deliver(&mut post).await.unwrap().published;
+
+    let shown = harness.fake.posts().pop().unwrap();
+    assert_eq!((shown.title.as_str(), shown.slug.as_str()), ("Its own <title>", "of-its-own"));
+    assert_eq!((shown.custom_excerpt.as_str(), shown.visibility.as_str()), ("In short", "paid"));
+    assert_eq!(shown.canonical_url, "https://xn--bcher-kva.example/%C3%A4");
+    assert_eq!(shown.tags, ["boats", "#internal"]);
+    assert_eq!(shown.newsletter.as_deref(), Some(NEWSLETTER));
+    assert_eq!(shown.html, "<p>one line<br>and another</p>", "the featured image is not in the post");
+    assert!(shown.feature_image.contains("/content/images/"), "{}", shown.feature_image);
+    assert!(published.url.unwrap().ends_with("/of-its-own/"));
+}
+
+#[tokio::test]
+async fn unknown_newsletter_fails_the_post() {
+    let (harness, account) = harness().await;
+    let mut post = harness.post(&account, "to nobody", Vec::new());
+    post.options = options(&[("newsletter", text("nobody"))]);
+
+    let refused = harness.deliver(&mut post).await.unwrap_err();
+
+    let AttemptError::Refused { reason } = &refused else { panic!("{refused:?}") };
+    assert!(reason.starts_with("option newsletter"), "{reason}");
+    assert!(harness.fake.public_posts().is_empty());
+}
+
+#[tokio::test]
+async fn draft_is_published_as_its_owner_left_it() {
+    let (harness, account) = harness().await;
+    for is_deleted in [false, true] {
+        let mut post = harness.due(&account, &format!("deleted: {is_deleted}"), Vec::new()).await;
+        if is_deleted {
+            harness.fake.delete_drafts();
+        } else {
+            harness.fake.rename_drafts();
+        }
+
+        let expired = harness.publish(&post).await.unwrap_err();
+        assert!(matches!(expired, AttemptError::PreparationExpired { .. }), "{expired:?}");
+        post.progress = None;
+        harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+        harness.publish(&post).await.unwrap();
+
+        let shown = harness.fake.posts().pop().unwrap();
+        assert_eq!(shown.title, if is_deleted { "deleted: true" } else { "deleted: false!" });
+    }
+    assert_eq!(harness.fake.posts().len(), 2);
+}
+
+#[tokio::test]
+async fn post_that_was_deleted_or_withdrawn_is_not_sent_again() {
+    let (harness, account) = harness().await;
+    let mut post = harness.post(&account, "a draft", Vec::new());
+    post.options = options(&[("status", text("draft"))]);
+    let published = harness.deliver(&mut post).await.unwrap().published;
+
+    let found = harness.settle(&post, harness.clock.now(), false).await;
+    assert_eq!(found.map(|it| it.platform_post_id), Some(published.platform_post_id));
+    assert!(!harness.fake.posts()[0].slug.starts_with("sps-"));
+
+    post.options = options(&[]);
+    let withdrawn = harness.resolve(&post, harness.clock.now()).await;
+    assert!(format!("{withdrawn:?}").contains("has the status draft"), "{withdrawn:?}");
+    harness.fake.delete_drafts();
+    let deleted = harness.resolve(&post, harness.clock.now()).await;
+    assert!(format!("{deleted:?}").contains("was deleted on the site"), "{deleted:?}");
+}
+
+#[tokio::test]
+async fn wrong_clock_does_not_end_the_connection() {
+    let (harness, account) = harness().await;
+    let mut post = harness.post(&account, "late", Vec::new());
+    let error = json!({
+        "message": "Invalid token: jwt expired", "context": null, "type": "UnauthorizedError", "code": "INVALID_JWT",
+    });
+    harness.fake.faults().respond_with(Method::GET, "/posts/slug/", 401, json!({ "errors": [error] }), 1);
+
+    let delayed = harness.prepare(&post).await.unwrap_err();
+
+    assert!(matches!(&delayed, AttemptError::RetryLater { reason, .. } if reason.contains("clock")), "{delayed:?}");
+    harness.deliver(&mut post).await.unwrap();
+}

@@ -1,0 +1,221 @@
+//! The calls of the Admin API.
+
+#[cfg(any(test, feature = "conformance"))]
+pub(crate) mod recordings;
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use domain::connection::AccountInfo;
+use http::header::{AUTHORIZATION, HeaderName};
+use http::{Method, StatusCode};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use url::{Position, Url};
+
+use super::Grant;
+use super::errors::{ERRORS, NOT_FOUND};
+use crate::http_clients::HttpClients;
+use crate::kit::{ApiClient, Auth, Call, CallError, Effect, File};
+use crate::multipart::Form;
+use crate::publish_request::PublishRequest;
+use crate::response::shown;
+
+/// Below the URL of a site's Admin API.
+pub(super) const API: &str = "ghost/api/admin/";
+
+/// The version of the API that this adapter was written for. Ghost 5 and 6 have it.
+const VERSION: (HeaderName, &str) = (HeaderName::from_static("accept-version"), "v5.0");
+
+/// The timeout of calls that write a post.
+const WRITE: Duration = Duration::from_secs(20);
+
+/// The timeout of an upload: less than [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
+const UPLOAD: Duration = Duration::from_secs(36);
+
+/// The most bytes of a response that are read. A post has its whole content.
+const MAX_BYTES: usize = 4 << 20;
+
+#[derive(Clone)]
+pub(super) struct Api {
+    http: HttpClients,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Site {
+    #[serde(default)]
+    title: String,
+    url: Url,
+    #[serde(default)]
+    logo: Option<String>,
+    #[serde(default)]
+    icon: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Post {
+    pub(super) id: String,
+    pub(super) slug: String,
+    pub(super) status: String,
+    pub(super) updated_at: String,
+    #[serde(default)]
+    pub(super) url: Option<String>,
+    #[serde(default)]
+    pub(super) published_at: Option<DateTime<Utc>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Newsletter {
+    pub(super) name: String,
+    pub(super) slug: String,
+}
+
+#[derive(Deserialize)]
+struct Sites {
+    site: Site,
+}
+
+#[derive(Deserialize)]
+struct Posts {
+    posts: Vec<Post>,
+}
+
+#[derive(Deserialize)]
+struct Newsletters {
+    newsletters: Vec<Newsletter>,
+}
+
+/// A list with one uploaded file, under the name of its kind.
+#[derive(Deserialize)]
+struct Uploads {
+    #[serde(alias = "media")]
+    images: Vec<Uploaded>,
+}
+
+#[derive(Deserialize)]
+struct Uploaded {
+    url: String,
+}
+
+impl Site {
+    pub(super) fn profile(&self) -> AccountInfo {
+        // The key is another one after it was regenerated.
+        let home = &self.url;
+        let place = home[Position::BeforeHost..Position::AfterPath].trim_end_matches('/').to_owned();
+        let title = Some(shown(&self.title)).filter(|it| !it.is_empty());
+        let icon = self.icon.as_ref().or(self.logo.as_ref()).and_then(|it| home.join(it).ok());
+        AccountInfo {
+            account_id: place.clone(),
+            username: Some(place),
+            display_name: title,
+            avatar: icon.map(String::from),
+            profile_url: Some(home.as_str().to_owned()),
+        }
+    }
+}
+
+impl Api {
+    pub(super) fn new(http: HttpClients) -> Self {
+        Self { http }
+    }
+
+    pub(super) fn http(&self) -> &HttpClients {
+        &self.http
+    }
+
+    /// The site, as it describes itself to everyone.
+    pub(super) async fn site(&self, admin: &Url, now: DateTime<Utc>) -> Result<Site, CallError> {
+        let Sites { site } = self.client(admin).call_encoded(Auth::anonymous(now), Method::GET, "site/").read().await?;
+        Ok(site)
+    }
+
+    /// Fails unless the key may read posts.
+    pub(super) async fn check_key(&self, grant: &Grant, now: DateTime<Utc>) -> Result<(), CallError> {
+        let call = self.call(grant, now, Method::GET, "posts/?limit=1&fields=id");
+        call.effect(Effect::Read).expect_success().await
+    }
+
+    pub(super) async fn newsletters(&self, grant: &Grant, now: DateTime<Utc>) -> Result<Vec<Newsletter>, CallError> {
+        let call = self.call(grant, now, Method::GET, "newsletters/?limit=100&filter=status%3Aactive");
+        call.effect(Effect::Read).read().await.map(|Newsletters { newsletters }| newsletters)
+    }
+
+    /// The post with this slug, of any status.
+    pub(super) async fn post_with_slug(
+        &self,
+        grant: &Grant,
+        slug: &str,
+        now: DateTime<Utc>,
+    ) -> Result<Option<Post>, CallError> {
+        let call = self.call(grant, now, Method::GET, &format!("posts/slug/{slug}/"));
+        match read_post(call.effect(Effect::Private)).await {
+            Ok(post) => Ok(Some(post)),
+            Err(error) if error.is_status(StatusCode::NOT_FOUND) && error.has_code(&[NOT_FOUND]) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) async fn post(&self, grant: &Grant, id: &str, now: DateTime<Utc>) -> Result<Post, CallError> {
+        read_post(self.call(grant, now, Method::GET, &format!("posts/{id}/")).effect(Effect::Read)).await
+    }
+
+    /// Creates a post from HTML.
+    pub(super) async fn create(&self, grant: &Grant, post: &Value, now: DateTime<Utc>) -> Result<Post, CallError> {
+        let call = self.call(grant, now, Method::POST, "posts/?source=html").json(&json!({ "posts": [post] }));
+        read_post(call.effect(Effect::Private).timeout(WRITE)).await
+    }
+
+    /// Changes a draft into a post that may be public, and sends it to the subscribers of a newsletter.
+    pub(super) async fn publish(
+        &self,
+        request: &PublishRequest<'_>,
+        grant: &Grant,
+        (id, fields): (&str, &Value),
+        newsletter: Option<&str>,
+    ) -> Result<Post, CallError> {
+        let call = self.call(grant, request.now, Method::PUT, &format!("posts/{id}/"));
+        let query: Vec<_> = newsletter.iter().flat_map(|it| [("newsletter", *it), ("email_segment", "all")]).collect();
+        let call = call.query(&query).json(&json!({ "posts": [fields] })).effect(Effect::Public).timeout(WRITE);
+        read_post(call).await
+    }
+
+    /// Uploads a file with this name, below `images` or `media`. Returns its URL, at which everyone can read it.
+    pub(super) async fn upload(
+        &self,
+        request: &PublishRequest<'_>,
+        grant: &Grant,
+        collection: &str,
+        (name, file): (&str, &File<'_>),
+    ) -> Result<String, CallError> {
+        let bytes = file.open(request).await?;
+        let form = Form::new().file(("file", name), file.mime_type(), file.size_bytes(), bytes);
+        let call = self.call(grant, request.now, Method::POST, &format!("{collection}/upload/"));
+        let uploaded = call.effect(Effect::Private).multipart(form).timeout(UPLOAD).read().await;
+        let uploaded: Uploads = uploaded.map_err(|error| match error.status {
+            // The web server sent this without asking Ghost.
+            Some(StatusCode::PAYLOAD_TOO_LARGE) => {
+                error.with_message(|_| "the file is larger than the site's server accepts".to_owned())
+            }
+            _ => error,
+        })?;
+        let uploaded = uploaded.images.into_iter().next().map(|it| it.url);
+        uploaded.ok_or_else(|| CallError::unreadable(ERRORS.title, Effect::Private))
+    }
+
+    fn call(&self, grant: &Grant, now: DateTime<Utc>, method: Method, path: &str) -> Call {
+        let call = self.client(&grant.admin).call_encoded(Auth::anonymous(now), method, path);
+        call.header(AUTHORIZATION, format!("Ghost {}", grant.key.token(now))).max_bytes(MAX_BYTES)
+    }
+
+    fn client(&self, admin: &Url) -> ApiClient {
+        let mut base = admin.clone();
+        base.set_path(&format!("{}{API}", admin.path()));
+        let (name, version) = VERSION;
+        ApiClient::named(self.http.clone(), base, &ERRORS).with_header(name, http::HeaderValue::from_static(version))
+    }
+}
+
+async fn read_post(call: Call) -> Result<Post, CallError> {
+    let Posts { posts } = call.read().await?;
+    posts.into_iter().next().ok_or_else(|| CallError::unreadable(ERRORS.title, Effect::Public))
+}
