@@ -3,27 +3,19 @@
 
 mod person;
 
-use std::{
-    fs,
-    net::SocketAddr,
-    process::{Child, Command, Stdio},
-    time::{Duration, Instant},
-};
+use std::net::SocketAddr;
 
 use reqwest::{Client, Response, StatusCode};
 use serde_json::Value;
-use tempfile::TempDir;
 
 pub use self::person::{Decision, Redirected, RedirectedPage, SignIn};
 use crate::{
     error::Result,
     fail,
     http_response::{list, text},
+    server_process::{PATIENCE, ServerProcess},
 };
 use steps::bluesky::BlueskyProgram;
-
-/// Limit of a start on a busy machine; on an idle one it takes two seconds.
-const PATIENCE: Duration = Duration::from_mins(5);
 
 /// The collection of posts.
 pub const POSTS: &str = "app.bsky.feed.post";
@@ -70,7 +62,7 @@ pub struct BlueskyAccount {
 pub struct BlueskyServer {
     program: BlueskyProgram,
     settings: BlueskySettings,
-    process: Process,
+    process: ServerProcess,
     url: String,
     listens: SocketAddr,
     directory: String,
@@ -90,8 +82,8 @@ impl BlueskyServer {
             command.args(client.arguments());
         }
         command.envs(settings.variables.iter().map(|(name, value)| (name, value)));
-        let mut process = Process::start(command)?;
-        let facts = process.facts().await?;
+        let mut process = ServerProcess::start(command)?;
+        let facts = process.facts("the Bluesky server").await?;
         let fact = |name| text(&facts, name).map(ToOwned::to_owned);
         Ok(Self {
             program,
@@ -210,52 +202,4 @@ async fn ensure_success(response: Response) -> Result<Response> {
     }
     let (url, status) = (response.url().clone(), response.status());
     fail!("{url}: {status} {}", response.text().await.unwrap_or_default())
-}
-
-/// The server process; it ends when this is dropped.
-struct Process {
-    child: Child,
-    folder: TempDir,
-}
-
-impl Process {
-    fn start(mut command: Command) -> Result<Self> {
-        let folder = TempDir::new()?;
-        let child = command
-            // Everything that the server stores is removed with this folder.
-            .env("TMPDIR", folder.path())
-            // The server ends when this pipe closes, so even when this process is killed.
-            .stdin(Stdio::piped())
-            .stdout(fs::File::create(folder.path().join("facts"))?)
-            .stderr(fs::File::create(folder.path().join("log"))?)
-            .spawn()?;
-        Ok(Self { child, folder })
-    }
-
-    /// The values that the server prints when it is ready.
-    async fn facts(&mut self) -> Result<Value> {
-        let started = Instant::now();
-        loop {
-            let startup_output = fs::read_to_string(self.folder.path().join("facts"))?;
-            if let Some(line) = startup_output.strip_suffix('\n') {
-                return Ok(serde_json::from_str(line)?);
-            }
-            let ended = self.child.try_wait()?;
-            if ended.is_some() || PATIENCE < started.elapsed() {
-                fail!("the Bluesky server did not become ready ({ended:?}):\n{}", self.log());
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    }
-
-    fn log(&self) -> String {
-        fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }

@@ -3,6 +3,7 @@
 pub mod bluesky;
 pub mod conformance;
 pub mod connecting;
+pub mod ghost;
 pub mod keyless;
 pub mod mastodon;
 pub mod matrix;

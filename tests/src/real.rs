@@ -41,8 +41,8 @@ use crate::{deployment::missing, ensure, error::Result, report::say, template::R
 pub struct Options {
     /// The platform, such as `bluesky`.
     pub platform: String,
-    /// Start the real server that the tests install, and ask for nothing: `bluesky`, `matrix` and
-    /// `wordpress`
+    /// Start the real server that the tests install, and ask for nothing: `bluesky`, `ghost`, `matrix`
+    /// and `wordpress`
     #[arg(long)]
     pub here: bool,
     /// Settings of platforms, as for `cargo dev`: `{"slack": {}}`.

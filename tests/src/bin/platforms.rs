@@ -1,32 +1,32 @@
 //! Platforms other than the sandbox, connected to the local stack: fakes of several at once, a
 //! server without idempotency keys, a real Bluesky server, a real Matrix homeserver, an independent
-//! server with Mastodon's API, and a real WordPress.
+//! server with Mastodon's API, a real Ghost and a real WordPress.
 
 use std::process::ExitCode;
 
 use clap::Parser;
 use tests::{
     error::Result,
-    platforms::{bluesky, conformance, keyless, mastodon, matrix, real, several, wordpress},
+    platforms::{bluesky, conformance, ghost, keyless, mastodon, matrix, real, several, wordpress},
     program::Common,
     report::Report,
 };
 
 /// Connects accounts of other platforms and publishes to them. Its parts are several, keyless,
-/// bluesky, conformance, mastodon, matrix, wordpress and real.
+/// bluesky, conformance, ghost, mastodon, matrix, wordpress and real.
 #[derive(Parser)]
 #[command(name = "platforms")]
 struct Options {
     #[command(flatten)]
     common: Common,
-    /// Leave out this part
+    /// Leave out parts whose name begins with this
     #[arg(long, value_name = "PART")]
     without: Option<String>,
 }
 
 impl Options {
     fn wants(&self, part: &str) -> bool {
-        self.common.wants(part) && self.without.as_deref() != Some(part)
+        self.common.wants(part) && self.without.as_deref().is_none_or(|it| !part.starts_with(it))
     }
 }
 
@@ -47,9 +47,7 @@ async fn run(options: &Options) -> Result<Report> {
         if options.wants("bluesky") {
             bluesky::run(&mut report).await?;
         }
-        if options.wants("conformance") {
-            conformance::run(&mut report).await?;
-        }
+        conformance::run(&mut report, |part| options.wants(part)).await?;
         if options.wants("mastodon") {
             mastodon::run(&mut report).await?;
         }
@@ -61,6 +59,9 @@ async fn run(options: &Options) -> Result<Report> {
         }
         if options.wants("wordpress") {
             wordpress::run(&mut owned).await?;
+        }
+        if options.wants("ghost") {
+            ghost::run(&mut owned).await?;
         }
         Ok(())
     };

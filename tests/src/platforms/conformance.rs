@@ -8,6 +8,7 @@
 
 mod bluesky;
 mod fault_proxy;
+mod ghost;
 mod matrix;
 mod wordpress;
 
@@ -23,11 +24,26 @@ use crate::{
     report::Report,
 };
 
-/// Runs the suite on each server.
-pub async fn run(report: &mut Report) -> Result {
-    bluesky::run(&mut Scenes { part: "conformance on a Bluesky server", report }).await?;
-    matrix::run(&mut Scenes { part: "conformance on a Matrix homeserver", report }).await?;
-    wordpress::run(&mut Scenes { part: "conformance on a WordPress site", report }).await;
+/// Runs the suite on each server whose part is wanted.
+pub async fn run(report: &mut Report, wants: impl Fn(&str) -> bool) -> Result {
+    let [bluesky, ghost, matrix, wordpress] = [
+        "conformance on a Bluesky server",
+        "conformance on a Ghost site",
+        "conformance on a Matrix homeserver",
+        "conformance on a WordPress site",
+    ];
+    if wants(bluesky) {
+        bluesky::run(&mut Scenes { part: bluesky, report }).await?;
+    }
+    if wants(ghost) {
+        ghost::run(&mut Scenes { part: ghost, report }).await?;
+    }
+    if wants(matrix) {
+        matrix::run(&mut Scenes { part: matrix, report }).await?;
+    }
+    if wants(wordpress) {
+        wordpress::run(&mut Scenes { part: wordpress, report }).await;
+    }
     Ok(())
 }
 

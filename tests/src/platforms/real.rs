@@ -12,7 +12,7 @@ use crate::{
 
 pub async fn run_all(report: &mut Report) -> Result {
     let mut scenes = Scenes { part: "real", report };
-    for platform in ["bluesky", "matrix", "wordpress"] {
+    for platform in ["bluesky", "ghost", "matrix", "wordpress"] {
         scenes.play(&format!("the journey on {platform} and its fake"), journey(platform)).await;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Real servers that the tests install: Bluesky's PDS, Synapse and WordPress. They need no user
+//! Real servers that the tests install: Bluesky's PDS, Ghost, Synapse and WordPress. They need no user
 //! input.
 
 use std::{
@@ -17,6 +17,7 @@ use crate::{
     bluesky_server::{BlueskyServer, BlueskySettings, Decision, SignIn},
     error::Result,
     fail,
+    ghost_server::GhostServer,
     lossy_proxy::ProxyPort,
     matrix_server::{PASSWORD, Synapse, SynapseSettings, USER},
     template::ROOT,
@@ -37,6 +38,7 @@ pub(super) struct RunningServer {
 
 enum Server {
     Bluesky(Box<BlueskyServer>),
+    Ghost(#[expect(dead_code, reason = "it ends when it is dropped")] GhostServer),
     Matrix(#[expect(dead_code, reason = "it ends when it is dropped")] Synapse),
     Wordpress(#[expect(dead_code, reason = "it ends when it is dropped")] WordpressServer),
 }
@@ -46,6 +48,7 @@ impl RunningServer {
     pub(super) async fn start(platform: &str) -> Result<Self> {
         match platform {
             "bluesky" => Self::bluesky().await,
+            "ghost" => Self::ghost().await,
             "matrix" => Self::matrix().await,
             "wordpress" => Self::wordpress().await,
             _ => fail!("the tests install no server of {platform}; run it without --here"),
@@ -66,6 +69,22 @@ impl RunningServer {
             max_video_bytes: u64::MAX,
             answers: vec![("handle", server.account().handle.clone()), ("app_password", String::new())],
             server: Server::Bluesky(Box::new(server)),
+        })
+    }
+
+    async fn ghost() -> Result<Self> {
+        let proxy_port = ProxyPort::take().await?;
+        let server = GhostServer::start(proxy_port.number(), None).await?;
+        let proxy = proxy_port.forward_to(server.listens());
+        let site = format!("http://{}", proxy.address());
+        Ok(Self {
+            name: "Ghost 6.65.0",
+            settings: json!({}),
+            addresses: vec![proxy.address()],
+            options: Options::default(),
+            max_video_bytes: u64::MAX,
+            answers: vec![("site", site), ("admin_api_key", server.integration.key.clone())],
+            server: Server::Ghost(server),
         })
     }
 

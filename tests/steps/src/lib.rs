@@ -3,6 +3,7 @@
 pub mod bluesky;
 pub mod error;
 pub mod functions;
+pub mod ghost;
 pub mod program;
 pub mod report;
 pub mod schedule;
