@@ -7,10 +7,10 @@ use std::{
 };
 
 use steps::{
-    bluesky::BlueskyProgram,
     ensure,
     error::Result,
     functions::{self, HELLO, SAMPLE},
+    ghost::GhostProgram,
     schedule::{Kind, ScheduledStep},
     tools::{
         AIOSMTPD, AWS_CLI, CARGO_DENY, CARGO_MACHETE, MASTODON_MOCK, MINISTACK, SAM, SCHEMATHESIS, SYNAPSE, TYPOS,
@@ -53,7 +53,7 @@ impl Step {
 
 /// All steps. Computing steps run one after the other in this order, so a step that others need
 /// comes before them.
-pub(crate) const STEPS: [Step; 22] = [
+pub(crate) const STEPS: [Step; 23] = [
     step("tools", Kind::Waits, "external programs are installed", tools),
     step(
         "supply",
@@ -113,6 +113,8 @@ pub(crate) const STEPS: [Step; 22] = [
     // `blackbox` and `platforms` log the calls of the local stack, and this step reads those logs.
     .after(&["blackbox", "platforms"]),
     step("tests", Kind::Computes, "unit, property and function tests", tests),
+    step("image", Kind::Computes, "the static program in its container image publishes a post", image)
+        .needs(&["build"]),
     step("simulation", Kind::Computes, "seeds, a crash at every call, a million posts", simulation)
         .needs(&["build"])
         .shows("seeds "),
@@ -158,7 +160,7 @@ fn tools(_: &Log) -> Result {
     }
     install_browser_driver()?;
     typescript_packages()?;
-    BlueskyProgram::installed()?;
+    GhostProgram::installed()?;
     WordpressProgram::installed().map(drop)
 }
 
@@ -199,6 +201,26 @@ fn conformance(log: &Log) -> Result {
 
 fn one_machine(log: &Log) -> Result {
     program(log, "one_machine", &["--json", "target/tests/one_machine.json"])
+}
+
+/// The program is not optimized here, so it is larger than that of a release.
+fn image(log: &Log) -> Result {
+    const IMAGE: &str = "target/tests/social-server-image.tar";
+    let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+    if run_to_end(Command::new("id").arg("-u"))?.trim() != "0" {
+        log.skip("not asked: only root can run a program in the folders of an image");
+        return Ok(());
+    }
+    if log.run("rustup", &["target", "add", &target]).is_err() {
+        log.skip("not asked: the standard library for static programs cannot be fetched");
+        return Ok(());
+    }
+    let mut build = cargo(&["build", "--quiet", "--package", "server", "--bin", "social-server", "--target", &target]);
+    build.env(format!("CC_{}", target.replace('-', "_")), "musl-gcc").env("CARGO_PROFILE_DEV_STRIP", "symbols");
+    log.build(&mut build)?;
+    let program_path = built_programs().with_file_name(&target).join("debug/social-server");
+    log.run("infra/server/package/image", &[&program_path.display().to_string(), "--output", IMAGE])?;
+    program(log, "one_machine", &["--image", IMAGE, "--json", "target/tests/image.json"])
 }
 
 fn durability(log: &Log) -> Result {
