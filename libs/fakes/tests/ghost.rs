@@ -1,11 +1,11 @@
 //! Behavior specific to Ghost.
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
-use domain::delivery::AttemptError;
+use domain::delivery::{AttemptError, Resolution};
 use fakes::ghost::{Ghost, KEY, NEWSLETTER};
 use http::Method;
 use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::FakePlatform;
+use platforms::conformance::fake_platform::{FakePlatform, InjectedFault};
 use platforms::conformance::options::{list, options, text};
 use platforms::conformance::samples::sample;
 use platforms::{Account, AuthorizeStep, ConnectError, FieldValues};
@@ -111,6 +111,25 @@ async fn draft_is_published_as_its_owner_left_it() {
         assert_eq!(shown.title, if is_deleted { "deleted: true" } else { "deleted: false!" });
     }
     assert_eq!(harness.fake.posts().len(), 2);
+}
+
+#[tokio::test]
+async fn draft_that_was_created_twice_is_published_once() {
+    let (harness, account) = harness().await;
+    let mut post = harness.due(&account, "twice", Vec::new()).await;
+    let error = json!({ "message": "Resource not found error, cannot read post.", "type": "NotFoundError" });
+    // The site still creates the draft of a call that was cut off.
+    harness.fake.faults().respond_with(Method::GET, "/posts/slug/", 404, json!({ "errors": [error] }), 1);
+    post.progress = None;
+    harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+    let drafts = harness.fake.posts();
+    assert_eq!((drafts.len(), format!("{}-2", drafts[0].slug)), (2, drafts[1].slug.clone()));
+
+    let called_at = harness.lose_outcome(&post, InjectedFault::CutBefore).await;
+    let resolution = harness.resolve(&post, called_at).await;
+    assert!(matches!(resolution, Resolution::NotPublished), "{resolution:?}");
+    harness.publish(&post).await.unwrap();
+    assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]

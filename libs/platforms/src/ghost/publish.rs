@@ -84,7 +84,8 @@ impl PublishAdapter for Ghost {
         LookUpMethod::Draft
     }
 
-    /// Reads the post. Its slug is our mark until the publish call takes effect.
+    /// Reads the post. Its slug begins with our mark until the publish call takes effect: a number follows if the draft
+    /// was created twice.
     async fn find_post(
         &self,
         request: &PublishRequest<'_>,
@@ -98,7 +99,7 @@ impl PublishAdapter for Ghost {
             Err(error) => return Err(error),
         };
         match (post.status.as_str(), is_public(request)) {
-            ("draft", _) if post.slug == mark(request) => Ok(Resolution::NotPublished),
+            ("draft", _) if post.slug.starts_with(&mark(request)) => Ok(Resolution::NotPublished),
             ("published" | "sent", _) | ("draft", false) => Ok(Resolution::Found(published(request, post))),
             (status, _) => {
                 let reason = format!("the post on the site has the status {status}: somebody has changed it there");
