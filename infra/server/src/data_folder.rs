@@ -71,8 +71,12 @@ impl DataFolder {
         if let Some(moving) = stored.as_ref().and_then(|it| it.moving.clone()) {
             return Err(ServerError::Moved(path.to_owned(), moving));
         }
-        if stored.is_none() && path.join(DATABASE).exists() {
-            return Err(ServerError::NotRestored(path.to_owned()));
+        match (&stored, path.join(DATABASE).exists()) {
+            (None, true) => return Err(ServerError::NotRestored(path.to_owned())),
+            (Some(Instance { planned_until: Some(_), .. }), false) => {
+                return Err(ServerError::NoDatabase(path.to_owned()));
+            }
+            _ => {}
         }
         let (key, has_new_key) = match (key, SealingKey::read(path)?) {
             (Some(key), _) | (None, Some(key)) => (key, false),
@@ -222,8 +226,12 @@ mod tests {
         for older in [Some(noon() - TimeDelta::milliseconds(1)), None] {
             assert!(matches!(folder.check_database(older), Err(ServerError::NotRestored(_))), "{older:?}");
         }
-        write_instance(path.path(), folder.key()).unwrap();
-        folder.check_database(None).unwrap();
+        let key = SealingKey::read(path.path()).unwrap();
+        drop(folder);
+        let missing = DataFolder::open(path.path(), None);
+        assert!(matches!(missing, Err(ServerError::NoDatabase(_))), "{missing:?}");
+        write_instance(path.path(), &key.unwrap()).unwrap();
+        DataFolder::open(path.path(), None).unwrap().check_database(None).unwrap();
     }
 
     #[test]

@@ -43,7 +43,9 @@ pub enum ServerError {
     NewerFormat { path: PathBuf, found: u32, known: u32 },
     #[error("{} is not a data folder of this service; check DATA, and start the service once", .0.display())]
     NoData(PathBuf),
-    /// The database was not written by this installation.
+    #[error("the database in {} is missing; put it back, or restore a backup into an empty folder", .0.display())]
+    NoDatabase(PathBuf),
+    /// The database was not written by this installation, or is older than its folder.
     #[error(
         "{} was copied or restored by hand; run `social-server restore --in-place TIME` with the time of the copy, so that \
          nothing is published twice",

@@ -126,7 +126,7 @@ async fn main() -> ExitCode {
 async fn run_command(options: Options) -> Result<(), Failure> {
     // Files of the data folder and backups are for their owner only.
     nix::sys::stat::umask(nix::sys::stat::Mode::from_bits_truncate(0o077));
-    // The allocator would fill huge pages: 20 MB more when ready. Where this is forbidden, it does.
+    // With huge pages, the allocator takes 20 MB more. A system that forbids the call keeps them.
     #[cfg(target_os = "linux")]
     let _ = nix::sys::prctl::set_thp_disable(true);
     let environment =

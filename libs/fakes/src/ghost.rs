@@ -50,7 +50,7 @@ struct Memory {
 
 #[derive(Clone, Debug, Default)]
 pub struct Post {
-    id: String,
+    pub id: String,
     pub title: String,
     pub html: String,
     pub slug: String,

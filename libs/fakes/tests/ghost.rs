@@ -5,7 +5,7 @@ use domain::delivery::{AttemptError, Resolution};
 use fakes::ghost::{Ghost, KEY, NEWSLETTER};
 use http::Method;
 use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::{FakePlatform, InjectedFault};
+use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use platforms::conformance::options::{list, options, text};
 use platforms::conformance::samples::sample;
 use platforms::{Account, AuthorizeStep, ConnectError, FieldValues};
@@ -34,11 +34,14 @@ async fn site_is_found_where_its_admin_is() {
         assert_eq!(accounts[0].profile.username.as_deref(), home.strip_prefix("http://"));
         assert_eq!(accounts[0].profile.display_name.as_deref(), Some("Harbour & Lighthouse"));
     }
+    let parked = json!({ "site": "for sale" });
+    harness.fake.faults().respond_with(Method::GET, "/parked/ghost/api/admin/site/", 200, parked, 1);
     let sign_in = "https://accounts.example.com/sign-in";
     harness.fake.faults().respond_with(Method::GET, "/ghost/api/admin/site/", 302, sign_in.into(), 1);
     for (site, key, field) in [
         (home.as_str(), key.as_str(), "site"),
         (&format!("{home}/elsewhere"), &key, "site"),
+        (&format!("{home}/parked"), &key, "site"),
         (&home, "22444f78447824223cefc48062", "admin_api_key"),
         (&home, &format!("{}:{}", KEY.0, "0a".repeat(32)), "admin_api_key"),
     ] {
@@ -93,24 +96,59 @@ async fn unknown_newsletter_fails_the_post() {
 #[tokio::test]
 async fn draft_is_published_as_its_owner_left_it() {
     let (harness, account) = harness().await;
-    for is_deleted in [false, true] {
-        let mut post = harness.due(&account, &format!("deleted: {is_deleted}"), Vec::new()).await;
-        if is_deleted {
-            harness.fake.delete_drafts();
-        } else {
-            harness.fake.rename_drafts();
+    let post = harness.due(&account, "edited", Vec::new()).await;
+    harness.fake.rename_drafts();
+    harness.publish(&post).await.unwrap();
+    assert_eq!(harness.fake.posts()[0].title, "edited!");
+
+    let post = harness.due(&account, "unwanted", Vec::new()).await;
+    harness.fake.delete_drafts();
+    let refused = harness.publish(&post).await.unwrap_err();
+    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("was deleted")), "{refused:?}");
+    assert_eq!(harness.fake.posts().len(), 1);
+}
+
+/// A proxy may send a call twice: the second one is refused, because the first one has changed the post.
+#[tokio::test]
+async fn collision_is_looked_up() {
+    let (harness, account) = harness().await;
+    let post = harness.due(&account, "sent twice", Vec::new()).await;
+    let error = json!({
+        "message": "Saving failed! Someone else is editing this post.", "type": "UpdateCollisionError",
+        "code": "UPDATE_COLLISION",
+    });
+    harness.fake.faults().respond_with(Method::PUT, "/posts/", 409, json!({ "errors": [error] }), 1);
+
+    let unknown = harness.publish(&post).await.unwrap_err();
+
+    assert!(matches!(unknown, AttemptError::Unknown { may_still_run: false, .. }), "{unknown:?}");
+    let resolution = harness.resolve(&post, harness.clock.now()).await;
+    assert!(matches!(resolution, Resolution::NotPublished), "{resolution:?}");
+    let published = harness.publish(&post).await.unwrap();
+    // It is public, so nothing is sent.
+    let puts = harness.fake.call_count(Call::Publish);
+    assert_eq!(harness.publish(&post).await.unwrap().platform_post_id, published.platform_post_id);
+    assert_eq!(harness.fake.call_count(Call::Publish), puts);
+}
+
+#[tokio::test]
+async fn refused_mail_of_a_public_post_does_not_fail_it() {
+    let (harness, account) = harness().await;
+    let mut post = harness.due(&account, "over the limit", Vec::new()).await;
+    post.options = options(&[("newsletter", text(NEWSLETTER))]);
+    let draft = harness.fake.posts().remove(0);
+    let shown =
+        json!({ "id": draft.id, "slug": draft.slug, "status": "draft", "updated_at": "2026-11-21T12:00:00.000Z" });
+    let error = json!({ "message": "You have reached your email limit.", "type": "HostLimitError", "code": null });
+    for is_public in [false, true] {
+        harness.fake.faults().respond_with(Method::GET, "/posts/", 200, json!({ "posts": [shown] }), 1);
+        harness.fake.faults().respond_with(Method::PUT, "/posts/", 403, json!({ "errors": [error] }), 1);
+        match harness.publish(&post).await {
+            Ok(published) => assert!(is_public && published.platform_post_id == draft.id),
+            Err(refused) => assert!(!is_public && matches!(refused, AttemptError::Refused { .. }), "{refused:?}"),
         }
-
-        let expired = harness.publish(&post).await.unwrap_err();
-        assert!(matches!(expired, AttemptError::PreparationExpired { .. }), "{expired:?}");
-        post.progress = None;
-        harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
         harness.publish(&post).await.unwrap();
-
-        let shown = harness.fake.posts().pop().unwrap();
-        assert_eq!(shown.title, if is_deleted { "deleted: true" } else { "deleted: false!" });
     }
-    assert_eq!(harness.fake.posts().len(), 2);
 }
 
 #[tokio::test]
@@ -145,10 +183,10 @@ async fn post_that_was_deleted_or_withdrawn_is_not_sent_again() {
 
     post.options = options(&[]);
     let withdrawn = harness.resolve(&post, harness.clock.now()).await;
-    assert!(format!("{withdrawn:?}").contains("has the status draft"), "{withdrawn:?}");
+    assert!(format!("{withdrawn:?}").contains("withdrawn"), "{withdrawn:?}");
     harness.fake.delete_drafts();
     let deleted = harness.resolve(&post, harness.clock.now()).await;
-    assert!(format!("{deleted:?}").contains("was deleted on the site"), "{deleted:?}");
+    assert!(format!("{deleted:?}").contains("deleted on the site"), "{deleted:?}");
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@
 //! - A post has a slug that we can choose. A second post with the same slug gets a number appended, so a draft is
 //!   looked up before it is created.
 //! - One call by the draft's id publishes it and changes its slug at the same time. The call names the time of the
-//!   last change, and is refused if somebody has changed the draft since.
+//!   last change, which is read right before, and is refused if somebody has changed the draft since.
 //! - An e-mail cannot be called back. It is sent by the publish call, only if that names a newsletter.
 //!
 //! Preparation uploads the files and creates the draft with its full content, under a slug that no other post has. So
@@ -158,6 +158,6 @@ impl Platform for Ghost {
         let grant = Grant::load(credentials)?;
         self.api.check_key(&grant, now).await?;
         let site = self.api.site(&grant.admin, now).await?;
-        Ok(Some(AccountDetails { profile: site.profile(), rules: connect::rules() }))
+        Ok(Some(AccountDetails { profile: site.profile(&grant.admin), rules: connect::rules() }))
     }
 }

@@ -1,5 +1,6 @@
 //! The input of adapters: one segment to publish, and the reader of its files.
 
+use std::fmt::Write;
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -12,6 +13,7 @@ use domain::post::SegmentKind;
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
 
 use crate::account::Credentials;
 use crate::recognition::Claims;
@@ -67,6 +69,16 @@ impl<'a> PublishRequest<'a> {
     /// The post that a first comment is on. `None` if the segment is not a comment.
     pub(crate) fn commented_post(&self) -> Option<&'a Published> {
         self.reply_to.filter(|_| self.segment == SegmentKind::Comment).map(|it| it.root)
+    }
+
+    /// The slug of the draft of this segment, which no other post has, where a platform lets us choose slugs. It
+    /// shows which draft is ours, so it must stay as it is.
+    pub(crate) fn slug_mark(&self) -> String {
+        let hash = Sha256::digest(self.reference.as_bytes());
+        hash.iter().take(12).fold("sps-".to_owned(), |mut mark, byte| {
+            let _ = write!(mark, "{byte:02x}");
+            mark
+        })
     }
 
     /// When the latest publish call has certainly ended, if a cut-off call may take effect until

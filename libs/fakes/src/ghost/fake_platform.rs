@@ -14,12 +14,13 @@ use super::api_error::ApiError;
 use super::shown_post::{ShownPost, shown_post};
 use super::{Fake, Ghost, KEY, Memory, Post};
 use crate::fake::article::paragraphs;
-use crate::fake::fake_platform::fake_platform;
+use crate::fake::fake_platform::{describes_images_only, fake_platform};
 use crate::fake::front::FaultInjection;
 
 #[async_trait]
 impl FakePlatform for Ghost {
     fake_platform!("ghost");
+    describes_images_only!();
 
     fn settings(&self) -> Value {
         json!({})

@@ -59,7 +59,8 @@ pub(super) fn parse(html: &str) -> Option<Vec<Part>> {
                 let value = file.split_once(&format!(" {name}=\""))?.1.split_once('"')?.0;
                 Some(plain(value))
             };
-            let alt = attribute("alt").or_else(|| attribute("aria-label")).unwrap_or_default();
+            // A video has a label instead, whose line breaks Ghost changes.
+            let alt = attribute("alt").unwrap_or_default();
             parts.push(Part::File { src: attribute("src")?, alt });
             rest = after.trim_start().trim_start_matches("<!--kg-card-end: html-->").trim_start();
         }

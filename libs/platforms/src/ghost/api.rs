@@ -16,7 +16,7 @@ use url::{Position, Url};
 use super::Grant;
 use super::errors::{ERRORS, NOT_FOUND};
 use crate::http_clients::HttpClients;
-use crate::kit::{ApiClient, Auth, Call, CallError, Effect, File};
+use crate::kit::{ApiClient, Auth, Call, CallError, Effect, ErrorKind, File};
 use crate::multipart::Form;
 use crate::publish_request::PublishRequest;
 use crate::response::shown;
@@ -98,19 +98,23 @@ struct Uploaded {
 }
 
 impl Site {
-    pub(super) fn profile(&self) -> AccountInfo {
-        // The key is another one after it was regenerated.
-        let home = &self.url;
-        let place = home[Position::BeforeHost..Position::AfterPath].trim_end_matches('/').to_owned();
-        let title = Some(shown(&self.title)).filter(|it| !it.is_empty());
+    /// The account is the address that gets the key, whatever the site says of itself.
+    pub(super) fn profile(&self, admin: &Url) -> AccountInfo {
+        let place = |it: &Url| it[Position::BeforeHost..Position::AfterPath].trim_end_matches('/').to_owned();
+        let home = Some(&self.url).filter(|it| matches!(it.scheme(), "http" | "https")).unwrap_or(admin);
         let icon = self.icon.as_ref().or(self.logo.as_ref()).and_then(|it| home.join(it).ok());
         AccountInfo {
-            account_id: place.clone(),
-            username: Some(place),
-            display_name: title,
+            account_id: place(admin),
+            username: Some(place(home)),
+            display_name: Some(shown(&self.title)).filter(|it| !it.is_empty()),
             avatar: icon.map(String::from),
             profile_url: Some(home.as_str().to_owned()),
         }
+    }
+
+    /// What a site says of itself; `None` for anything else.
+    pub(super) fn parse(body: &[u8]) -> Option<Self> {
+        serde_json::from_slice(body).ok().map(|Sites { site }| site)
     }
 }
 
@@ -148,7 +152,7 @@ impl Api {
         now: DateTime<Utc>,
     ) -> Result<Option<Post>, CallError> {
         let call = self.call(grant, now, Method::GET, &format!("posts/slug/{slug}/"));
-        match read_post(call.effect(Effect::Private)).await {
+        match read_post(call, Effect::Private).await {
             Ok(post) => Ok(Some(post)),
             Err(error) if error.is_status(StatusCode::NOT_FOUND) && error.has_code(&[NOT_FOUND]) => Ok(None),
             Err(error) => Err(error),
@@ -156,27 +160,26 @@ impl Api {
     }
 
     pub(super) async fn post(&self, grant: &Grant, id: &str, now: DateTime<Utc>) -> Result<Post, CallError> {
-        read_post(self.call(grant, now, Method::GET, &format!("posts/{id}/")).effect(Effect::Read)).await
+        read_post(self.call(grant, now, Method::GET, &format!("posts/{id}/")), Effect::Read).await
     }
 
     /// Creates a post from HTML.
     pub(super) async fn create(&self, grant: &Grant, post: &Value, now: DateTime<Utc>) -> Result<Post, CallError> {
         let call = self.call(grant, now, Method::POST, "posts/?source=html").json(&json!({ "posts": [post] }));
-        read_post(call.effect(Effect::Private).timeout(WRITE)).await
+        read_post(call.timeout(WRITE), Effect::Private).await
     }
 
     /// Changes a draft into a post that may be public, and sends it to the subscribers of a newsletter.
     pub(super) async fn publish(
         &self,
-        request: &PublishRequest<'_>,
         grant: &Grant,
         (id, fields): (&str, &Value),
         newsletter: Option<&str>,
+        now: DateTime<Utc>,
     ) -> Result<Post, CallError> {
-        let call = self.call(grant, request.now, Method::PUT, &format!("posts/{id}/"));
+        let call = self.call(grant, now, Method::PUT, &format!("posts/{id}/"));
         let query: Vec<_> = newsletter.iter().flat_map(|it| [("newsletter", *it), ("email_segment", "all")]).collect();
-        let call = call.query(&query).json(&json!({ "posts": [fields] })).effect(Effect::Public).timeout(WRITE);
-        read_post(call).await
+        read_post(call.query(&query).json(&json!({ "posts": [fields] })).timeout(WRITE), Effect::Public).await
     }
 
     /// Uploads a file with this name, below `images` or `media`. Returns its URL, at which everyone can read it.
@@ -191,12 +194,13 @@ impl Api {
         let form = Form::new().file(("file", name), file.mime_type(), file.size_bytes(), bytes);
         let call = self.call(grant, request.now, Method::POST, &format!("{collection}/upload/"));
         let uploaded = call.effect(Effect::Private).multipart(form).timeout(UPLOAD).read().await;
-        let uploaded: Uploads = uploaded.map_err(|error| match error.status {
-            // The web server sent this without asking Ghost.
-            Some(StatusCode::PAYLOAD_TOO_LARGE) => {
-                error.with_message(|_| "the file is larger than the site's server accepts".to_owned())
+        let uploaded: Uploads = uploaded.map_err(|mut error| {
+            // The web server sends this without asking Ghost.
+            if error.status == Some(StatusCode::PAYLOAD_TOO_LARGE) {
+                error.kind = ErrorKind::InvalidPost;
+                return error.with_message(|_| "the file is larger than the site's server accepts".to_owned());
             }
-            _ => error,
+            error
         })?;
         let uploaded = uploaded.images.into_iter().next().map(|it| it.url);
         uploaded.ok_or_else(|| CallError::unreadable(ERRORS.title, Effect::Private))
@@ -215,7 +219,9 @@ impl Api {
     }
 }
 
-async fn read_post(call: Call) -> Result<Post, CallError> {
-    let Posts { posts } = call.read().await?;
-    posts.into_iter().next().ok_or_else(|| CallError::unreadable(ERRORS.title, Effect::Public))
+async fn read_post(call: Call, effect: Effect) -> Result<Post, CallError> {
+    let Posts { posts } = call.effect(effect).read().await?;
+    // The id becomes a part of URLs.
+    let post = posts.into_iter().next().filter(|it| it.id.bytes().all(|it| it.is_ascii_alphanumeric()));
+    post.ok_or_else(|| CallError::unreadable(ERRORS.title, effect))
 }

@@ -11,7 +11,7 @@ use reqwest::Method;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
-use super::api::API;
+use super::api::{API, Site};
 use super::key::Key;
 use super::{Ghost, Grant, NEWSLETTER, TITLE};
 use crate::account::{Account, Credentials};
@@ -21,6 +21,7 @@ use crate::http_clients;
 use crate::kit::ErrorKind;
 use crate::named_site::{self, host_of};
 use crate::platform::Connect;
+use crate::response;
 
 const SITE: &str = "site";
 
@@ -45,6 +46,9 @@ const MAX_HOPS: usize = 3;
 /// The timeout of each call while the user waits.
 const EACH: Duration = Duration::from_secs(6);
 
+/// The most bytes of a site's description that are read.
+const MAX_BYTES: usize = 64 << 10;
+
 /// The largest file that can be uploaded within one step. A site does not report its limit.
 const MAX_FILE_BYTES: u64 = 100_000_000;
 
@@ -58,7 +62,7 @@ pub(super) fn rules() -> Rules {
             Rule::max_image_bytes(MAX_FILE_BYTES),
             Rule::max_video_bytes(MAX_FILE_BYTES),
             Rule::max_alt_text(10_000, Counting::code_points()),
-            // A post without a title has no link in the lists of most themes.
+            // Of which the title is made. A post without one has no link in the lists of most themes.
             Rule::OfPost(PostRule::TextRequired),
         ],
     )
@@ -92,13 +96,13 @@ impl Connect for Ghost {
                            key of the same integration can only read.";
             field(KEY, message.to_owned())
         })?;
-        let admin = self.find_admin(site).await?;
+        let (admin, site) = self.find_admin(site).await?;
         let grant = Grant { admin, key };
         self.api.check_key(&grant, now).await.map_err(|error| match error.kind {
             ErrorKind::Unauthorized => field(KEY, "The site does not accept this key. Copy it again.".to_owned()),
             _ => error.into(),
         })?;
-        let profile = self.api.site(&grant.admin, now).await?.profile();
+        let profile = site.profile(&grant.admin);
         let credentials = Grant::credentials(&grant.admin, SecretString::from(typed(KEY)));
         let scopes = vec!["posts".to_owned(), "images".to_owned(), "media".to_owned(), "newsletters".to_owned()];
         Ok(AuthorizeStep::Accounts(vec![Account { profile, scopes, rules: rules(), grant: None, credentials }]))
@@ -125,9 +129,9 @@ impl Connect for Ghost {
 }
 
 impl Ghost {
-    /// The address of the Admin API. Redirects are followed here, before the key is sent anywhere: the site and its
-    /// admin may have different hosts.
-    async fn find_admin(&self, site: Url) -> Result<Url, ConnectError> {
+    /// The address of the Admin API. Redirects are followed here, because the site and its admin may have different
+    /// hosts. A token is sent only to what says that it is a Ghost.
+    async fn find_admin(&self, site: Url) -> Result<(Url, Site), ConnectError> {
         let mut admin = site;
         for _ in 0..=MAX_HOPS {
             let host = host_of(&admin).to_owned();
@@ -141,8 +145,10 @@ impl Ghost {
                 let reason = refusal.map_or_else(|| "it did not respond".to_owned(), |it| it.to_string());
                 refused(&format!("could not be reached: {reason}. Check the URL, or try again later."))
             })?;
+            let none = "has no Ghost Admin. Open Ghost Admin in your browser, and type the address that it shows.";
             if response.status().is_success() {
-                return Ok(admin);
+                let body = response::body_up_to(response, MAX_BYTES).await.unwrap_or_default();
+                return Site::parse(&body).map(|it| (admin, it)).ok_or_else(|| refused(none));
             }
             let location = response.headers().get(LOCATION).filter(|_| response.status().is_redirection());
             let location = location.and_then(|it| url.join(it.to_str().ok()?).ok());
@@ -156,9 +162,7 @@ impl Ghost {
             });
             // A redirect from https to http would send the key without encryption.
             let next = next.filter(|it| it.scheme() == "https" || admin.scheme() == "http");
-            admin = next.ok_or_else(|| {
-                refused("has no Ghost Admin. Open Ghost Admin in your browser, and type the address that it shows.")
-            })?;
+            admin = next.ok_or_else(|| refused(none))?;
         }
         let why = "redirects too many times. Open Ghost Admin in your browser, and type the address that it shows.";
         Err(field(SITE, format!("{} {why}", host_of(&admin))))

@@ -1,14 +1,11 @@
 //! The draft of a post, in HTML that Ghost turns into cards of its editor.
 
-use std::fmt::Write;
-
 use domain::media::FileType;
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use url::Url;
 
 use crate::article_html::{escaped, paragraphs, title_and_text};
-use crate::kit::PreparedFile;
+use crate::kit::{CallError, PreparedFile};
 use crate::publish_request::PublishRequest;
 
 /// The longest title, in characters.
@@ -17,17 +14,8 @@ const MAX_TITLE: usize = 255;
 /// The longest alternative text of a feature image, in characters (Ghost's schema).
 const MAX_FEATURE_ALT: usize = 191;
 
-/// The slug of a post's draft, which no other post has.
-pub(super) fn mark(request: &PublishRequest<'_>) -> String {
-    let hash = Sha256::digest(request.reference.as_bytes());
-    hash.iter().take(12).fold("sps-".to_owned(), |mut mark, byte| {
-        let _ = write!(mark, "{byte:02x}");
-        mark
-    })
-}
-
 /// The fields of a draft with everything that the post has.
-pub(super) fn draft(request: &PublishRequest<'_>, files: &[PreparedFile<'_, String>]) -> Value {
+pub(super) fn draft(request: &PublishRequest<'_>, files: &[PreparedFile<'_, String>]) -> Result<Value, CallError> {
     let options = request.options;
     let (title, text) = title_and_text(request.text, options.text("title"), MAX_TITLE);
     let is_image = |it: &&PreparedFile<'_, String>| it.attachment.mime_type.file_type() == FileType::Image;
@@ -35,7 +23,7 @@ pub(super) fn draft(request: &PublishRequest<'_>, files: &[PreparedFile<'_, Stri
     let shown = files.iter().filter(|it| featured.is_none_or(|featured| !std::ptr::eq(*it, featured)));
     let html = paragraphs(text).into_iter().map(|it| format!("<p>{it}</p>")).chain(shown.map(card));
     let mut fields = json!({
-        "title": title, "status": "draft", "slug": mark(request), "html": html.collect::<Vec<_>>().join("\n"),
+        "title": title, "status": "draft", "slug": request.slug_mark(), "html": html.collect::<Vec<_>>().join("\n"),
     });
     if let Some(featured) = featured {
         fields["feature_image"] = featured.uploaded.as_str().into();
@@ -46,14 +34,15 @@ pub(super) fn draft(request: &PublishRequest<'_>, files: &[PreparedFile<'_, Stri
             fields[field] = value.into();
         }
     }
-    // Ghost accepts no other letters than those of ASCII.
-    if let Some(url) = options.text("canonical_url").and_then(|it| Url::parse(it).ok()) {
+    if let Some(url) = options.text("canonical_url") {
+        // Ghost accepts only ASCII in URLs.
+        let url = Url::parse(url).map_err(|error| CallError::invalid_post(format!("option canonical_url: {error}")))?;
         fields["canonical_url"] = url.as_str().into();
     }
     if !options.list("tags").is_empty() {
         fields["tags"] = options.list("tags").into();
     }
-    fields
+    Ok(fields)
 }
 
 fn alt_text<'a>(file: &PreparedFile<'a, String>) -> &'a str {
@@ -64,7 +53,7 @@ fn alt_text<'a>(file: &PreparedFile<'a, String>) -> &'a str {
 fn card(file: &PreparedFile<'_, String>) -> String {
     let (url, alt) = (escaped(file.uploaded), escaped(alt_text(file)));
     match file.attachment.mime_type.file_type() {
-        // The editor reads a video card only with sizes and a thumbnail, which we do not have.
+        // A video card of the editor would need the size of the video. Any other HTML with a video is lost.
         FileType::Video => format!(
             "<!--kg-card-begin: html-->\n<figure class=\"kg-card kg-video-card\"><video src=\"{url}\" controls \
              playsinline style=\"width:100%\" aria-label=\"{alt}\"></video></figure>\n<!--kg-card-end: html-->"

@@ -3,7 +3,7 @@
 use crate::kit::{ErrorKind, ErrorRule, ErrorTable};
 
 /// Somebody has changed the post since it was read.
-pub(super) const COLLISION: &str = "UPDATE_COLLISION";
+const COLLISION: &str = "UPDATE_COLLISION";
 
 /// The post, or the slug, does not exist.
 pub(super) const NOT_FOUND: &str = "NotFoundError";
@@ -23,14 +23,19 @@ pub(super) const ERRORS: ErrorTable = ErrorTable {
         ErrorRule::status(401).kind(ErrorKind::Unauthorized).user_message(
             "the site does not accept the Admin API key: copy it again from the integration, in the settings of Ghost",
         ),
+        // The answer to a request without the header that has the token.
+        ErrorRule::status(403).message_contains(&["authorization failed"]).kind(ErrorKind::Unauthorized).user_message(
+            "the site did not receive the key: its host seems to remove the Authorization header from requests",
+        ),
         ErrorRule::codes(&["HostLimitError"]).kind(ErrorKind::Forbidden),
-        // With the status 500. The post stays a draft.
+        // With the status 500, for an unknown newsletter.
         ErrorRule::codes(&["EmailError"])
             .message_contains(&["does not have a newsletter relation"])
             .kind(ErrorKind::InvalidPost)
             .user_message("option newsletter: the site has no active newsletter with this value"),
-        ErrorRule::codes(&[COLLISION]).kind(ErrorKind::PreparationExpired).user_message("the draft was changed"),
-        ErrorRule::codes(&[NOT_FOUND]).kind(ErrorKind::PreparationExpired).user_message("the draft was deleted"),
+        // Somebody saved the draft between our read and our call, or an intermediary sent our call twice.
+        ErrorRule::codes(&[COLLISION]).kind(ErrorKind::ServerError).ended(),
+        ErrorRule::codes(&[NOT_FOUND]).kind(ErrorKind::InvalidPost).user_message("the draft was deleted on the site"),
     ],
     ..ErrorTable::STANDARD
 };

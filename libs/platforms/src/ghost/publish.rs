@@ -3,24 +3,15 @@
 use chrono::TimeDelta;
 use domain::delivery::{Published, Resolution};
 use domain::media::Attachment;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::api::Post;
-use super::content::{draft, mark};
-use super::errors::NOT_FOUND;
+use super::content::draft;
+use super::errors::{ERRORS, NOT_FOUND};
 use super::{Ghost, Grant, NEWSLETTER, TITLE};
 use crate::account::UnreadableGrant;
 use crate::kit::{CallError, Effect, ErrorKind, File, LookUpMethod, MediaSource, Prepared, PublishAdapter, UploadStep};
 use crate::publish_request::PublishRequest;
-
-/// The draft of a post, stored until it is public.
-#[derive(Serialize, Deserialize)]
-struct Draft {
-    id: String,
-    /// Exactly as Ghost wrote it: the publish call names it.
-    updated_at: String,
-}
 
 #[async_trait::async_trait]
 impl PublishAdapter for Ghost {
@@ -42,41 +33,66 @@ impl PublishAdapter for Ghost {
     async fn upload(&self, request: &PublishRequest<'_>, file: &File<'_>) -> Result<UploadStep<String>, CallError> {
         let grant = grant(request)?;
         let number = request.media.iter().position(|it| it.media_id == file.attachment.media_id).unwrap_or_default();
-        let name = format!("{}-{}.{}", mark(request), number + 1, file.mime_type().extension());
+        let name = format!("{}-{}.{}", request.slug_mark(), number + 1, file.mime_type().extension());
         let collection = if file.is_video() { "media" } else { "images" };
         self.api.upload(request, &grant, collection, (&name, file)).await.map(UploadStep::Uploaded)
     }
 
-    /// Creates the draft, or finds it.
+    /// Creates the draft, or finds it. Its id is stored.
     async fn prepare_post(
         &self,
         request: &PublishRequest<'_>,
         prepared: &Prepared<'_, String>,
     ) -> Result<(Value, TimeDelta), CallError> {
         let grant = grant(request)?;
-        let post = match self.api.post_with_slug(&grant, &mark(request), request.now).await? {
+        let draft = draft(request, &prepared.files)?;
+        let post = match self.api.post_with_slug(&grant, &request.slug_mark(), request.now).await? {
             Some(post) => post,
-            None => self.api.create(&grant, &draft(request, &prepared.files), request.now).await?,
+            None => self.api.create(&grant, &draft, request.now).await?,
         };
-        let Post { id, updated_at, .. } = post;
-        Ok((json!(Draft { id, updated_at }), TimeDelta::zero()))
+        Ok((post.id.into(), TimeDelta::zero()))
     }
 
-    /// Ghost derives an empty slug from the title.
+    /// Reads the draft first, so that a person's edit is published, too. Nothing is sent if the post is already public:
+    /// by an earlier call, or by a person.
     async fn create_post(
         &self,
         request: &PublishRequest<'_>,
         prepared: &Prepared<'_, String>,
     ) -> Result<Published, CallError> {
-        let grant = grant(request)?;
-        let Draft { id, updated_at } = stored(prepared)?;
-        let slug = request.options.text("slug").unwrap_or_default();
-        let mut fields = json!({ "updated_at": updated_at, "slug": slug });
+        let (grant, id) = (grant(request)?, stored_id(prepared)?);
+        let post = self.api.post(&grant, id, request.now).await.map_err(|error| {
+            // A person who deleted the draft does not want the post.
+            if error.has_code(&[NOT_FOUND]) { CallError::invalid_post(error.message) } else { error }
+        })?;
+        match post.status.as_str() {
+            "published" | "sent" => return Ok(published(request, post)),
+            "draft" => {}
+            status => {
+                let reason = format!("the draft has the status {status} on the site: somebody has changed it there");
+                return Err(CallError::invalid_post(reason));
+            }
+        }
+        let mut fields = json!({ "updated_at": post.updated_at });
+        if is_marked(request, &post) {
+            // If the slug is empty, Ghost derives one from the title.
+            fields["slug"] = request.options.text("slug").unwrap_or_default().into();
+        }
         if is_public(request) {
             fields["status"] = "published".into();
         }
         let newsletter = request.options.text(NEWSLETTER).filter(|_| is_public(request));
-        let post = self.api.publish(request, &grant, (&id, &fields), newsletter).await?;
+        let post = match self.api.publish(&grant, (id, &fields), newsletter, request.now).await {
+            Err(error)
+                if newsletter.is_some() && matches!(error.kind, ErrorKind::Forbidden | ErrorKind::InvalidPost) =>
+            {
+                self.after_refused_mail(request, &grant, id, error).await?
+            }
+            result => result?,
+        };
+        if is_public(request) && post.status == "draft" {
+            return Err(CallError::unreadable(ERRORS.title, Effect::Public));
+        }
         Ok(published(request, post))
     }
 
@@ -84,28 +100,40 @@ impl PublishAdapter for Ghost {
         LookUpMethod::Draft
     }
 
-    /// Reads the post. Its slug begins with our mark until the publish call takes effect: a number follows if the draft
-    /// was created twice.
     async fn find_post(
         &self,
         request: &PublishRequest<'_>,
         prepared: &Prepared<'_, String>,
     ) -> Result<Resolution, CallError> {
         let grant = grant(request)?;
-        let refused = |reason: &str| Ok(Resolution::Refused { reason: reason.to_owned() });
-        let post = match self.api.post(&grant, &stored(prepared)?.id, request.now).await {
+        // A person has changed the post, and it may have been public before, and may have been sent by e-mail.
+        let unknown = |change: &str| Ok(Resolution::Undeterminable { advice: format!("it was {change} on the site") });
+        let post = match self.api.post(&grant, stored_id(prepared)?, request.now).await {
             Ok(post) => post,
-            Err(error) if error.has_code(&[NOT_FOUND]) => return refused("its draft was deleted on the site"),
+            Err(error) if error.has_code(&[NOT_FOUND]) => return unknown("deleted"),
             Err(error) => return Err(error),
         };
         match (post.status.as_str(), is_public(request)) {
-            ("draft", _) if post.slug.starts_with(&mark(request)) => Ok(Resolution::NotPublished),
+            ("draft", _) if is_marked(request, &post) => Ok(Resolution::NotPublished),
             ("published" | "sent", _) | ("draft", false) => Ok(Resolution::Found(published(request, post))),
-            (status, _) => {
-                let reason = format!("the post on the site has the status {status}: somebody has changed it there");
-                refused(&reason)
-            }
+            ("draft", true) => unknown("withdrawn, or edited as a draft,"),
+            _ => unknown("scheduled"),
         }
+    }
+}
+
+impl Ghost {
+    /// Ghost may refuse the e-mail after it has published the post.
+    async fn after_refused_mail(
+        &self,
+        request: &PublishRequest<'_>,
+        grant: &Grant,
+        id: &str,
+        refusal: CallError,
+    ) -> Result<Post, CallError> {
+        let unknown = |error: CallError| CallError::new(ErrorKind::ServerError, Effect::Public, error.message);
+        let post = self.api.post(grant, id, request.now).await.map_err(unknown)?;
+        if post.status == "draft" { Err(refusal) } else { Ok(post) }
     }
 }
 
@@ -115,9 +143,15 @@ fn grant(request: &PublishRequest<'_>) -> Result<Grant, CallError> {
     Grant::load(request.credentials).map_err(unreadable)
 }
 
-fn stored(prepared: &Prepared<'_, String>) -> Result<Draft, CallError> {
-    let expired = |_| CallError::new(ErrorKind::PreparationExpired, Effect::Private, "its draft is incomplete");
-    serde_json::from_value(prepared.extra.clone()).map_err(expired)
+fn stored_id<'a>(prepared: &Prepared<'a, String>) -> Result<&'a str, CallError> {
+    let expired = || CallError::new(ErrorKind::PreparationExpired, Effect::Private, "its draft is incomplete");
+    prepared.extra.as_str().ok_or_else(expired)
+}
+
+/// Whether the post still has the slug of its draft, which the publish call replaces. A number follows the mark if the
+/// draft was created twice.
+fn is_marked(request: &PublishRequest<'_>, post: &Post) -> bool {
+    post.slug.starts_with(&request.slug_mark())
 }
 
 fn is_public(request: &PublishRequest<'_>) -> bool {

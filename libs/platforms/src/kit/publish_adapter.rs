@@ -109,7 +109,8 @@ pub(crate) trait PublishAdapter: Platform {
         Ok((Value::Null, TimeDelta::zero()))
     }
 
-    /// The publish call, for each kind of segment that the platform has. It may make no other call.
+    /// The publish call, for each kind of segment that the platform has. It may make no other call that changes
+    /// something.
     async fn create_post(
         &self,
         request: &PublishRequest<'_>,

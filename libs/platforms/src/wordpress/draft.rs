@@ -3,14 +3,12 @@
 //! The draft is created before its files, because the page of a file without a post is public, and
 //! that of a draft's file is not.
 
-use std::fmt::Write;
 use std::time::Duration;
 
 use domain::delivery::AttemptError;
 use domain::media::FileType;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use super::api::{Api, Caller};
 use super::content::{EmbeddedFile, blocks};
@@ -43,15 +41,6 @@ pub(super) struct Progress {
 struct Uploaded {
     id: u64,
     url: String,
-}
-
-/// The slug of a post's draft, which no other post has.
-pub(super) fn mark(request: &PublishRequest<'_>) -> String {
-    let hash = Sha256::digest(request.reference.as_bytes());
-    hash.iter().take(12).fold("sps-".to_owned(), |mut mark, byte| {
-        let _ = write!(mark, "{byte:02x}");
-        mark
-    })
 }
 
 pub(super) struct DraftPreparation<'a> {
@@ -100,7 +89,7 @@ impl DraftPreparation<'_> {
     /// The draft, without files.
     async fn draft(&self) -> Result<u64, AttemptError> {
         let Self { api, caller, request } = *self;
-        let mark = mark(request);
+        let mark = request.slug_mark();
         if let Some(draft) = api.draft(caller, &mark).await? {
             return Ok(draft.id);
         }
@@ -124,7 +113,7 @@ impl DraftPreparation<'_> {
         let Some(file) = request.media.get(number) else { return Err(stale("the files of the post have changed")) };
         let place = format!("file {} of {}", number + 1, request.media.len());
         let with_position = |error: CallError| error.with_message(|why| format!("{place}: {why}"));
-        let slug = format!("{}-{}", mark(request), number + 1);
+        let slug = format!("{}-{}", request.slug_mark(), number + 1);
         let uploaded = if let Some(medium) = api.medium(caller, &slug).await.map_err(with_position)? {
             // WordPress may have failed to create the smaller sizes during an upload whose response
             // was lost. Themes show the post without them, too.

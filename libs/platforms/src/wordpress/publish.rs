@@ -5,7 +5,7 @@ use domain::delivery::{AttemptError, Published, Resolution};
 use serde_json::json;
 
 use super::api::Post;
-use super::draft::{DraftPreparation, Progress, mark, stale};
+use super::draft::{DraftPreparation, Progress, stale};
 use super::errors::NO_POST;
 use super::{Grant, Wordpress};
 use crate::platform::{Publish, Step};
@@ -59,7 +59,7 @@ impl Publish for Wordpress {
         if post.status == "trash" {
             return deleted();
         }
-        if post.status == "draft" && post.slug == mark(request) {
+        if post.status == "draft" && post.slug == request.slug_mark() {
             return request.never_made();
         }
         match published(request, &post) {

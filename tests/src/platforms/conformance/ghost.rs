@@ -13,7 +13,11 @@ use axum::{
     response::{Html, IntoResponse, Response},
 };
 use chrono::TimeDelta;
-use domain::{clock::Clock, testing::noon};
+use domain::{
+    clock::Clock,
+    media::{FileType, MimeType},
+    testing::noon,
+};
 use fakes::{
     fake::{article::paragraphs, wire},
     ghost::{
@@ -168,6 +172,11 @@ impl FakePlatform for RealGhost {
 
     fn has_authorization_page(&self) -> bool {
         false
+    }
+
+    /// A video has a label instead, whose line breaks Ghost changes.
+    fn has_alt_texts(&self, mime_type: MimeType) -> bool {
+        mime_type.file_type() == FileType::Image
     }
 
     fn revokes_grants(&self) -> bool {

@@ -51,6 +51,8 @@ fn write(options: &Options) -> Result {
     functions(&mut text, &results("binaries")?)?;
     local_stack(&mut text, &results("local")?)?;
     machine(&mut text, &results("machine")?)?;
+    durability(&mut text)?;
+    package(&mut text, &results("image")?)?;
     streaming(&mut text, &results("streaming")?)?;
     fs::write(format!("{ROOT}/tests/figures.md"), text)?;
     say("tests/figures.md is written");
@@ -244,6 +246,33 @@ fn machine(text: &mut String, all: &Value) -> Result {
             it["posts"], it["within_s"], it["on_the_timeline"]
         )?;
     }
+    Ok(())
+}
+
+/// The table that the step prints, with its explanation.
+fn durability(text: &mut String) -> Result {
+    let log = fs::read_to_string(format!("{ROOT}/target/tests/durability.log"))?;
+    let table = log.split_once("| check").and_then(|(_, it)| it.split_once("\n\n")).map(|it| it.0);
+    ensure!(table.is_some(), "the step durability printed no table");
+    writeln!(
+        text,
+        "\n## One machine after faults\n\n`target/debug/durability`\n\n| check{}",
+        table.unwrap_or_default()
+    )?;
+    Ok(())
+}
+
+fn package(text: &mut String, image: &Value) -> Result {
+    let intro = "## The packages of one machine\n\n`tests/all --only image`, whose program is not optimized, and \
+                 `systemd-analyze security`.";
+    heading(text, intro, &["what", "figure"])?;
+    for (name, figure) in image["figures"].as_object().into_iter().flatten() {
+        writeln!(text, "| {} | {figure} |", name.rsplit(": ").next().unwrap_or(name))?;
+    }
+    let unit = "infra/server/package/social-server.service";
+    let report = command_output("systemd-analyze", &["security", "--offline=true", "--no-pager", unit])?;
+    let exposure = report.rsplit_once("social-server.service: ").and_then(|it| it.1.split(' ').next());
+    writeln!(text, "| exposure of the systemd unit, 0 to 10 | {} |", exposure.unwrap_or("unknown"))?;
     Ok(())
 }
 

@@ -18,7 +18,7 @@ pub(crate) fn read(recordings: &[(String, Recording)]) {
         match (recording.request.as_str(), recording.status().as_u16()) {
             ("GET /ghost/api/admin/site/", 200) => {
                 let Sites { site } = recording.read();
-                let profile = site.profile();
+                let profile = site.profile(&site.url);
                 assert!(profile.display_name.is_some() && profile.username.is_some(), "{name}");
             }
             ("GET /ghost/api/admin/posts/", 200) => assert!(recording.body.to_string().contains("posts"), "{name}"),
