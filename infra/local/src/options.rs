@@ -8,6 +8,7 @@ use clap::Parser;
 use connections::Guests;
 use platforms::{AppCredentials, PlatformSettings};
 use serde_json::json;
+use server::DEFAULT_PLATFORMS;
 
 use crate::error::LocalError;
 
@@ -107,8 +108,7 @@ impl Options {
         fakes: PlatformSettings,
     ) -> Result<PlatformSettings, LocalError> {
         let sandbox = json!({ "url": format!("{origin}/sandbox") });
-        let nothing = ["bluesky", "discord", "ghost", "mastodon", "matrix", "telegram", "wordpress"];
-        let nothing = nothing.map(|name| (name.to_owned(), json!({})));
+        let nothing = DEFAULT_PLATFORMS.map(|name| (name.to_owned(), json!({})));
         let mut settings: PlatformSettings = nothing.into();
         settings.insert("sandbox".to_owned(), sandbox);
         settings.extend(fakes);

@@ -31,8 +31,7 @@ use crate::settings::{AppSources, Data, ServiceSettings, Settings, SignIn};
 use crate::sign_in_links::LinkFolder;
 
 /// The platforms that need no registration of an app.
-pub(crate) const DEFAULT_PLATFORMS: [&str; 7] =
-    ["bluesky", "discord", "ghost", "mastodon", "matrix", "telegram", "wordpress"];
+pub const DEFAULT_PLATFORMS: [&str; 7] = ["bluesky", "discord", "ghost", "mastodon", "matrix", "telegram", "wordpress"];
 
 /// The variables, each of which is also read from the file that `NAME_FILE` names.
 const NAMES: [&str; 35] = [

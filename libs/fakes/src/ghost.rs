@@ -20,7 +20,7 @@ use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use domain::clock::Clock;
 
-pub use self::fake_platform::classify;
+pub use self::fake_platform::{classify, respond};
 use crate::fake::injected_faults::InjectedFaults;
 use crate::fake::oauth::Rules;
 use crate::fake::server;

@@ -203,3 +203,35 @@ async fn wrong_clock_does_not_end_the_connection() {
     assert!(matches!(&delayed, AttemptError::RetryLater { reason, .. } if reason.contains("clock")), "{delayed:?}");
     harness.deliver(&mut post).await.unwrap();
 }
+
+#[tokio::test]
+async fn scheduled_draft_and_large_file_fail_the_post() {
+    let (harness, account) = harness().await;
+    let post = harness.due(&account, "by its own clock", Vec::new()).await;
+    let draft = harness.fake.posts().remove(0);
+    let scheduled =
+        json!({ "id": draft.id, "slug": draft.slug, "status": "scheduled", "updated_at": "2026-11-21T12:00:00.000Z" });
+    harness.fake.faults().respond_with(Method::GET, "/posts/", 200, json!({ "posts": [scheduled] }), 1);
+    let refused = harness.publish(&post).await.unwrap_err();
+    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("scheduled")), "{refused:?}");
+
+    let mut post = harness.post(&account, "too large", vec![sample(domain::media::MimeType::Png, 1)]);
+    harness.fake.faults().block(Method::POST, "/images/upload/", 413, 1);
+    let refused = harness.deliver(&mut post).await.unwrap_err();
+    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("larger than")), "{refused:?}");
+    assert!(harness.fake.public_posts().is_empty());
+}
+
+#[tokio::test]
+async fn host_that_removes_the_key_is_named() {
+    let (harness, account) = harness().await;
+    let post = harness.post(&account, "no header", Vec::new());
+    let error =
+        json!({ "message": "Authorization failed", "context": null, "type": "NoPermissionError", "code": null });
+    harness.fake.faults().respond_with(Method::GET, "/posts/slug/", 403, json!({ "errors": [error] }), 1);
+
+    let refused = harness.prepare(&post).await.unwrap_err();
+
+    let AttemptError::Unauthorized { reason } = &refused else { panic!("{refused:?}") };
+    assert!(reason.contains("did not receive the key"), "{reason}");
+}

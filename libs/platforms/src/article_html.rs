@@ -27,21 +27,19 @@ pub(crate) fn title_and_text<'a>(text: &'a str, title: Option<&str>, max: usize)
 
 /// A line, cut at the end of a word if it is long.
 fn cut(line: &str, max: usize) -> String {
-    let mut characters = 0;
-    let too_long = line.grapheme_indices(true).enumerate().find(|(number, (_, grapheme))| {
+    if line.graphemes(true).count() <= MAX_TITLE && line.chars().count() <= max {
+        return line.to_owned();
+    }
+    // With the ellipsis.
+    let mut characters = 1;
+    let fits = |(_, grapheme): &(usize, &str)| {
         characters += grapheme.chars().count();
-        *number == MAX_TITLE || max < characters
-    });
-    let Some((_, (end, _))) = too_long else { return line.to_owned() };
-    // The ellipsis is a character, too.
-    let end = if end == 0 || line[..end].chars().count() < max { end } else { start_of_last_grapheme(&line[..end]) };
-    let truncated = &line[..end];
+        characters <= max
+    };
+    let last = line.grapheme_indices(true).take(MAX_TITLE).take_while(fits).last();
+    let truncated = &line[..last.map_or(0, |(at, grapheme)| at + grapheme.len())];
     let whole_words = truncated.rsplit_once(char::is_whitespace).map(|(prefix, _)| prefix.trim_end());
-    format!("{}…", whole_words.filter(|it| end / 2 < it.len()).unwrap_or(truncated))
-}
-
-fn start_of_last_grapheme(text: &str) -> usize {
-    text.grapheme_indices(true).next_back().map_or(0, |it| it.0)
+    format!("{}…", whole_words.filter(|it| truncated.len() / 2 < it.len()).unwrap_or(truncated))
 }
 
 /// The paragraphs of a text, which empty lines separate, as HTML without `<p>`.

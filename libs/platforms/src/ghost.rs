@@ -32,12 +32,13 @@ use domain::delivery::AttemptError;
 use domain::options::{OptionKind, OptionSpec};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
-use url::{Position, Url};
+use url::Url;
 
 use self::api::Api;
 use self::key::Key;
 use crate::account::{AccountDetails, Credentials, UnreadableGrant};
 use crate::lead_times::LeadTimes;
+use crate::named_site::host_of;
 use crate::platform::Platform;
 use crate::platform_info::Access;
 use crate::setup::{Setup, SetupError};
@@ -145,7 +146,7 @@ impl Platform for Ghost {
 
     fn host(&self, credentials: &Credentials) -> Option<String> {
         let grant = Grant::load(credentials).ok()?;
-        Some(grant.admin[Position::BeforeHost..Position::AfterPort].to_owned())
+        Some(host_of(&grant.admin).to_owned())
     }
 
     /// The site reports its profile to everyone, so the key is checked, too.

@@ -37,10 +37,13 @@ impl ApiError {
     }
 
     pub(super) fn collision() -> Self {
-        Self {
-            context: Some("Saving failed! Someone else is editing this post.".to_owned()),
-            ..Self::new(409, "UpdateCollisionError", "Update error, cannot edit post.").with_code("UPDATE_COLLISION")
-        }
+        let message = "Saving failed! Someone else is editing this post.";
+        Self::new(409, "UpdateCollisionError", message).with_code("UPDATE_COLLISION")
+    }
+
+    /// The request has no token.
+    pub(super) fn unauthorized() -> Self {
+        Self::new(403, "NoPermissionError", "Authorization failed")
     }
 
     pub(super) fn invalid(field: &str) -> Self {

@@ -119,30 +119,33 @@ pub fn classify(method: &Method, path: &str) -> Option<Call> {
     }
 }
 
+/// The response to a call with this fault, of Ghost or of a server in front of it.
+pub fn respond(call: Call, fault: InjectedFault) -> Response {
+    match fault {
+        InjectedFault::RateLimited { retry_after } => {
+            let mut response = (StatusCode::TOO_MANY_REQUESTS, Html("Too many requests")).into_response();
+            response.headers_mut().insert(RETRY_AFTER, retry_after.num_seconds().into());
+            response
+        }
+        // Ghost's page while it starts or updates.
+        InjectedFault::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, Html("We'll be right back.")).into_response(),
+        InjectedFault::Refused => match call {
+            Call::Exchange | Call::Account | Call::Refresh | Call::Revoke => ApiError::unknown_key(),
+            Call::LookUp => ApiError::no_post(),
+            Call::Upload => ApiError::new(415, "UnsupportedMediaTypeError", "Please select a valid file."),
+            Call::Process | Call::Publish => ApiError::forbidden(),
+        }
+        .into_response(),
+        _ => ApiError::internal().into_response(),
+    }
+}
+
 impl FaultInjection for Fake {
     fn call(&self, head: &Parts, _: &[u8]) -> Option<Call> {
         classify(&head.method, head.uri.path().strip_prefix("/ghost/api/admin/")?)
     }
 
     fn respond(&self, call: Call, fault: InjectedFault) -> Response {
-        match fault {
-            InjectedFault::RateLimited { retry_after } => {
-                let mut response = (StatusCode::TOO_MANY_REQUESTS, Html("Too many requests")).into_response();
-                response.headers_mut().insert(RETRY_AFTER, retry_after.num_seconds().into());
-                response
-            }
-            // Ghost's page while it starts or updates.
-            InjectedFault::Unavailable => {
-                (StatusCode::SERVICE_UNAVAILABLE, Html("We'll be right back.")).into_response()
-            }
-            InjectedFault::Refused => match call {
-                Call::Exchange | Call::Account | Call::Refresh | Call::Revoke => ApiError::unknown_key(),
-                Call::LookUp => ApiError::no_post(),
-                Call::Upload => ApiError::new(415, "UnsupportedMediaTypeError", "Please select a valid file."),
-                Call::Process | Call::Publish => ApiError::forbidden(),
-            }
-            .into_response(),
-            _ => ApiError::internal().into_response(),
-        }
+        respond(call, fault)
     }
 }

@@ -16,7 +16,7 @@ const MAX_AGE: i64 = 300;
 
 pub(super) fn check(fake: &Fake, headers: &HeaderMap) -> Result<(), ApiError> {
     let header = headers.get(AUTHORIZATION).and_then(|it| it.to_str().ok());
-    let token = header.and_then(|it| it.strip_prefix("Ghost ")).ok_or_else(ApiError::forbidden)?;
+    let token = header.and_then(|it| it.strip_prefix("Ghost ")).ok_or_else(ApiError::unauthorized)?;
     let malformed = || ApiError::invalid_token("jwt malformed");
     let (signed, signature) = token.rsplit_once('.').ok_or_else(malformed)?;
     let (head, claims) = signed.split_once('.').ok_or_else(malformed)?;

@@ -9,7 +9,6 @@ use super::api::Post;
 use super::content::draft;
 use super::errors::{ERRORS, NOT_FOUND};
 use super::{Ghost, Grant, NEWSLETTER, TITLE};
-use crate::account::UnreadableGrant;
 use crate::kit::{CallError, Effect, ErrorKind, File, LookUpMethod, MediaSource, Prepared, PublishAdapter, UploadStep};
 use crate::publish_request::PublishRequest;
 
@@ -31,7 +30,7 @@ impl PublishAdapter for Ghost {
 
     /// A repeated upload leaves a file that nothing shows.
     async fn upload(&self, request: &PublishRequest<'_>, file: &File<'_>) -> Result<UploadStep<String>, CallError> {
-        let grant = grant(request)?;
+        let grant = Grant::load(request.credentials)?;
         let number = request.media.iter().position(|it| it.media_id == file.attachment.media_id).unwrap_or_default();
         let name = format!("{}-{}.{}", request.slug_mark(), number + 1, file.mime_type().extension());
         let collection = if file.is_video() { "media" } else { "images" };
@@ -44,7 +43,7 @@ impl PublishAdapter for Ghost {
         request: &PublishRequest<'_>,
         prepared: &Prepared<'_, String>,
     ) -> Result<(Value, TimeDelta), CallError> {
-        let grant = grant(request)?;
+        let grant = Grant::load(request.credentials)?;
         let draft = draft(request, &prepared.files)?;
         let post = match self.api.post_with_slug(&grant, &request.slug_mark(), request.now).await? {
             Some(post) => post,
@@ -60,7 +59,7 @@ impl PublishAdapter for Ghost {
         request: &PublishRequest<'_>,
         prepared: &Prepared<'_, String>,
     ) -> Result<Published, CallError> {
-        let (grant, id) = (grant(request)?, stored_id(prepared)?);
+        let (grant, id) = (Grant::load(request.credentials)?, stored_id(prepared)?);
         let post = self.api.post(&grant, id, request.now).await.map_err(|error| {
             // A person who deleted the draft does not want the post.
             if error.has_code(&[NOT_FOUND]) { CallError::invalid_post(error.message) } else { error }
@@ -105,7 +104,7 @@ impl PublishAdapter for Ghost {
         request: &PublishRequest<'_>,
         prepared: &Prepared<'_, String>,
     ) -> Result<Resolution, CallError> {
-        let grant = grant(request)?;
+        let grant = Grant::load(request.credentials)?;
         // A person has changed the post, and it may have been public before, and may have been sent by e-mail.
         let unknown = |change: &str| Ok(Resolution::Undeterminable { advice: format!("it was {change} on the site") });
         let post = match self.api.post(&grant, stored_id(prepared)?, request.now).await {
@@ -135,12 +134,6 @@ impl Ghost {
         let post = self.api.post(grant, id, request.now).await.map_err(unknown)?;
         if post.status == "draft" { Err(refusal) } else { Ok(post) }
     }
-}
-
-fn grant(request: &PublishRequest<'_>) -> Result<Grant, CallError> {
-    let unreadable =
-        |error: UnreadableGrant| CallError::new(ErrorKind::Unauthorized, Effect::Private, error.to_string());
-    Grant::load(request.credentials).map_err(unreadable)
 }
 
 fn stored_id<'a>(prepared: &Prepared<'a, String>) -> Result<&'a str, CallError> {

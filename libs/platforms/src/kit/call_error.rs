@@ -9,6 +9,7 @@ use egress::EgressError;
 use http::StatusCode;
 use serde_json::Value;
 
+use crate::account::UnreadableGrant;
 use crate::connect_flow::ConnectError;
 use crate::dependency_error::DependencyError;
 use crate::last_call::record_error;
@@ -206,6 +207,12 @@ impl From<CallError> for ConnectError {
 impl From<DependencyError> for CallError {
     fn from(error: DependencyError) -> Self {
         Self::new(ErrorKind::NotSent, Effect::Read, error.to_string())
+    }
+}
+
+impl From<UnreadableGrant> for CallError {
+    fn from(error: UnreadableGrant) -> Self {
+        Self::new(ErrorKind::Unauthorized, Effect::Private, error.to_string())
     }
 }
 

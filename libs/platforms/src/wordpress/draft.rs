@@ -25,9 +25,6 @@ use crate::transport_error::TransportError;
 /// [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
 const TIMEOUT: Duration = Duration::from_secs(36);
 
-/// The longest title. WordPress has no limit; this one is above the longest that is derived.
-const MAX_TITLE: usize = 5_000;
-
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Progress {
     pub(super) draft: Option<u64>,
@@ -93,7 +90,7 @@ impl DraftPreparation<'_> {
         if let Some(draft) = api.draft(caller, &mark).await? {
             return Ok(draft.id);
         }
-        let (title, text) = title_and_text(request.text, request.options.text("title"), MAX_TITLE);
+        let (title, text) = title_and_text(request.text, request.options.text("title"), usize::MAX);
         let content = blocks(text, std::iter::empty());
         let mut fields = json!({ "status": "draft", "slug": mark, "title": escaped(&title), "content": content });
         if let Some(excerpt) = request.options.text("excerpt") {
@@ -129,7 +126,7 @@ impl DraftPreparation<'_> {
     /// The fields of a draft that shows its files.
     fn content_fields(&self, progress: &Progress) -> Value {
         let request = self.request;
-        let (_, text) = title_and_text(request.text, request.options.text("title"), MAX_TITLE);
+        let (_, text) = title_and_text(request.text, request.options.text("title"), usize::MAX);
         let is_image = |it: &EmbeddedFile<'_>| it.file.mime_type.file_type() == FileType::Image;
         let files = progress.files.iter().zip(request.media);
         let mut shown: Vec<_> = files.map(|(it, file)| EmbeddedFile { id: it.id, url: &it.url, file }).collect();

@@ -7,7 +7,7 @@ use reqwest::{Method, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::timeout;
-use url::{Position, Url};
+use url::Url;
 
 use super::json::find_json;
 use crate::connect_flow::ConnectError;
@@ -97,7 +97,7 @@ impl Root {
     }
 
     pub(super) fn host(&self) -> &str {
-        &self.0[Position::BeforeHost..Position::AfterPort]
+        host_of(&self.0)
     }
 
     /// Whether a URL has the same scheme, host and port.

@@ -7,11 +7,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use axum::{
-    Json,
-    http::{StatusCode, header::RETRY_AFTER, request::Parts},
-    response::{Html, IntoResponse, Response},
-};
+use axum::{http::request::Parts, response::Response};
 use chrono::TimeDelta;
 use domain::{
     clock::Clock,
@@ -21,7 +17,7 @@ use domain::{
 use fakes::{
     fake::{article::paragraphs, wire},
     ghost::{
-        classify,
+        classify, respond,
         shown_post::{ShownPost, shown_post},
     },
 };
@@ -76,30 +72,8 @@ impl Protocol for AdminApi {
         classify(&head.method, head.uri.path().strip_prefix("/ghost/api/admin/")?)
     }
 
-    /// As Ghost, and a server in front of it for limits, respond.
-    fn respond(&self, _: Call, fault: InjectedFault) -> Response {
-        let error = |status: StatusCode, kind: &str, message: &str| {
-            let body = json!({ "errors": [{ "message": message, "context": null, "type": kind, "code": null }] });
-            (status, Json(body)).into_response()
-        };
-        match fault {
-            InjectedFault::RateLimited { retry_after } => {
-                let mut response = (StatusCode::TOO_MANY_REQUESTS, Html("Too many requests")).into_response();
-                response.headers_mut().insert(RETRY_AFTER, retry_after.num_seconds().into());
-                response
-            }
-            InjectedFault::Unavailable => {
-                (StatusCode::SERVICE_UNAVAILABLE, Html("We'll be right back.")).into_response()
-            }
-            InjectedFault::Refused => {
-                error(StatusCode::FORBIDDEN, "NoPermissionError", "You do not have permission to perform this action")
-            }
-            _ => error(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "InternalServerError",
-                "An unexpected error occurred, please try again.",
-            ),
-        }
+    fn respond(&self, call: Call, fault: InjectedFault) -> Response {
+        respond(call, fault)
     }
 
     fn expired(&self) -> Response {
