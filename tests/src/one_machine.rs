@@ -7,6 +7,7 @@ mod operation;
 use std::{
     fs,
     net::SocketAddr,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
     time::{Duration, Instant},
@@ -98,8 +99,12 @@ impl Machine {
         let private: Vec<_> = self.mastodon.addresses().iter().map(SocketAddr::to_string).collect();
         let (mut command, data) = match &self.root {
             Some(root) => {
-                let mut chroot = Command::new("chroot");
-                chroot.arg(root).arg("/social-server");
+                // Another user enters the folder as the root of a namespace.
+                let mut chroot = Command::new("unshare");
+                if fs::metadata("/proc/self")?.uid() != 0 {
+                    chroot.arg("--map-root-user");
+                }
+                chroot.arg("--root").arg(root).arg("/social-server");
                 (chroot, Path::new("/").join(data.strip_prefix(root).unwrap_or(data)))
             }
             None => (Command::new(binary("social-server")?), data.to_owned()),

@@ -9,7 +9,7 @@ use tests::{one_machine, program::Common, report::Report};
 #[derive(Parser)]
 #[command(name = "one_machine")]
 struct Options {
-    /// Run this container image in place of the program, as root
+    /// Run this container image in place of the program
     #[arg(long, value_name = "FILE")]
     image: Option<PathBuf>,
     #[command(flatten)]

@@ -203,20 +203,18 @@ fn one_machine(log: &Log) -> Result {
     program(log, "one_machine", &["--json", "target/tests/one_machine.json"])
 }
 
-/// The program is not optimized here, so it is larger than that of a release.
+/// The program is not optimized here, so it is larger than that of a release. Where the standard library for musl cannot be
+/// fetched, it is linked with the C library of this machine.
 fn image(log: &Log) -> Result {
     const IMAGE: &str = "target/tests/social-server-image.tar";
-    let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
-    if run_to_end(Command::new("id").arg("-u"))?.trim() != "0" {
-        log.skip("not asked: only root can run a program in the folders of an image");
-        return Ok(());
+    let musl = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+    let has_musl = log.run("rustup", &["target", "add", &musl]).is_ok();
+    let target = if has_musl { musl } else { format!("{}-unknown-linux-gnu", std::env::consts::ARCH) };
+    let mut build = cargo(&["rustc", "--quiet", "--package", "server", "--bin", "social-server", "--target", &target]);
+    build.args(["--", "-C", "target-feature=+crt-static"]).env("CARGO_PROFILE_DEV_STRIP", "symbols");
+    if has_musl {
+        build.env(format!("CC_{}", target.replace('-', "_")), "musl-gcc");
     }
-    if log.run("rustup", &["target", "add", &target]).is_err() {
-        log.skip("not asked: the standard library for static programs cannot be fetched");
-        return Ok(());
-    }
-    let mut build = cargo(&["build", "--quiet", "--package", "server", "--bin", "social-server", "--target", &target]);
-    build.env(format!("CC_{}", target.replace('-', "_")), "musl-gcc").env("CARGO_PROFILE_DEV_STRIP", "symbols");
     log.build(&mut build)?;
     let program_path = built_programs().with_file_name(&target).join("debug/social-server");
     log.run("infra/server/package/image", &[&program_path.display().to_string(), "--output", IMAGE])?;
