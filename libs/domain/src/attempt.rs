@@ -116,16 +116,18 @@ impl AttemptStep {
         match (self, error) {
             (_, AttemptError::Refused { .. }) => AttemptOutcome::Refused,
             // A preparation call makes nothing public.
-            (Self::Prepare, AttemptError::Unknown { .. } | AttemptError::Duplicate { .. }) => {
-                AttemptOutcome::RetryLater
-            }
-            (_, AttemptError::Unknown { .. } | AttemptError::Duplicate { .. }) => AttemptOutcome::Unknown,
             (
+                Self::Prepare,
+                AttemptError::Unknown { .. } | AttemptError::Duplicate { .. } | AttemptError::Accepted { .. },
+            )
+            | (
                 _,
                 AttemptError::RetryLater { .. }
                 | AttemptError::Unauthorized { .. }
                 | AttemptError::PreparationExpired { .. },
             ) => AttemptOutcome::RetryLater,
+            (_, AttemptError::Unknown { .. } | AttemptError::Duplicate { .. }) => AttemptOutcome::Unknown,
+            (_, AttemptError::Accepted { .. }) => AttemptOutcome::Accepted,
         }
     }
 }

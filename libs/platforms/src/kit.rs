@@ -12,11 +12,11 @@ mod error_table;
 mod oauth_adapter;
 mod publish_adapter;
 
-pub(crate) use self::api_client::{ApiClient, Auth, Call};
+pub(crate) use self::api_client::{ApiClient, ApiResponse, Auth, Call};
 pub(crate) use self::call_error::{CallError, Effect, ErrorKind};
 pub(crate) use self::error_table::{ErrorRule, ErrorTable, Reset};
 pub(crate) use self::oauth_adapter::{Grant, OAuthAdapter};
 pub(crate) use self::publish_adapter::{
-    File, ListedPost, LookUpMethod, MediaSource, Part, PostPage, Prepared, PreparedFile, PublishAdapter, UploadState,
-    UploadStep,
+    File, ListedPost, LookUpMethod, MediaSource, Part, PostPage, PostState, Prepared, PreparedFile, PublishAdapter,
+    UploadState, UploadStep,
 };

@@ -394,6 +394,7 @@ impl PublishAdapter for Pinterest {
             url: Some(pin_url(&pin.id)),
             content: json!([pin.title, pin.description, pin.link, pin.media.and_then(|it| it.media_type)]),
             id: pin.id,
+            ..ListedPost::default()
         };
         // The order is not documented, so the age of a post never ends the search.
         let posts = page.items.into_iter().filter(|it| is_id(&it.id)).map(listed).collect();

@@ -180,7 +180,8 @@ pub trait Publish: Platform {
         Ok(Step::Ready { progress: request.progress.map(str::to_owned) })
     }
 
-    /// The publish call: the only one that makes the segment public.
+    /// The publish call: the only one that makes the segment public. [`AttemptError::Accepted`] where its success does not
+    /// prove that.
     async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError>;
 
     /// Asks whether a call of [`Publish::publish`] with this reference took effect. The first call
@@ -216,14 +217,6 @@ pub trait Publish: Platform {
 
     /// Whether the platform fetches files from public URLs, at least for some posts.
     fn fetches_files(&self) -> bool {
-        false
-    }
-
-    /// Whether a success of [`Publish::publish`] does not prove that this post is public. Then its
-    /// outcome is unknown until [`Publish::look_up`] finds it. Such outcomes do not indicate an
-    /// outage.
-    fn is_confirmed_later(&self, request: &PublishRequest<'_>) -> bool {
-        let _ = request;
         false
     }
 

@@ -140,7 +140,7 @@ pub async fn look_for<T: Timeline>(
     claims: &dyn Claims,
     now: DateTime<Utc>,
 ) -> Result<Recognition, T::Error> {
-    find_in(timeline, newer(timeline, before).await?, claims, now).await
+    find_in(timeline, &newer(timeline, before).await?, claims, now).await
 }
 
 /// Looks for our post among those that are newer than the publish call.
@@ -149,7 +149,7 @@ pub async fn look_for<T: Timeline>(
 /// The error of the timeline, if a post cannot be compared.
 pub(crate) async fn find_in<T: Timeline>(
     timeline: &T,
-    newer: Newer<T::Post>,
+    newer: &Newer<T::Post>,
     claims: &dyn Claims,
     now: DateTime<Utc>,
 ) -> Result<Recognition, T::Error> {
@@ -193,7 +193,7 @@ pub(crate) async fn find_in<T: Timeline>(
     if is_doubtful {
         return pending("a post that the account has published since may be this one");
     }
-    if is_all {
+    if *is_all {
         Ok(Recognition::NotPublished)
     } else {
         pending("the list of the account's posts since the publish call is incomplete")

@@ -164,10 +164,6 @@ impl<A: Publish> Publish for RedactingAdapter<A> {
         self.0.recognizes_own_posts()
     }
 
-    fn is_confirmed_later(&self, request: &PublishRequest<'_>) -> bool {
-        self.0.is_confirmed_later(request)
-    }
-
     fn settle_time(&self) -> TimeDelta {
         self.0.settle_time()
     }

@@ -316,17 +316,12 @@ impl Publish for Slack {
         match self.api.share_status(bot, first, channel).await {
             Ok(ShareStatus::Shared { ts }) => Ok(look_up::shared(request, channel, first, &ts)),
             // Slack carries out the share, whatever this call returns.
-            _ => Err(AttemptError::Unknown { may_still_run: true, retry_at: None, reason: NOT_SHOWN_YET.to_owned() }),
+            _ => Err(AttemptError::Accepted { progress: None, reason: NOT_SHOWN_YET.to_owned() }),
         }
     }
 
     async fn look_up(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
         deadline::look_up(TITLE, request, look_up::resolve(&self.api, request, since)).await
-    }
-
-    /// Slack shows files seconds after it accepted them.
-    fn is_confirmed_later(&self, request: &PublishRequest<'_>) -> bool {
-        !request.media.is_empty()
     }
 
     /// False: a message is known by our reference, files by their ids.

@@ -353,7 +353,7 @@ impl Publishing {
         let is_unknown = matches!(attempt, Err(AttemptError::Unknown { .. } | AttemptError::Duplicate { .. }));
         tracing::info!(
             target: metrics::TARGET, lateness_ms = (is_first && context.segment_index == 0).then_some(late_ms), retries = (!is_first).then_some(1),
-            unknown_outcomes = (is_unknown && !platform.is_confirmed_later(request)).then_some(1),
+            unknown_outcomes = is_unknown.then_some(1),
             platform = delivery.provider, user_id = %delivery.user_id,
             post_id = %delivery.post_id, target_id = %delivery.target_id, attempt = delivery.attempts,
             published = attempt.is_ok().then_some(1), "publish call ended"

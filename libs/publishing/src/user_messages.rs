@@ -65,6 +65,11 @@ pub(crate) fn with_user_message(error: AttemptError, phase: Phase, connection: &
                 account_location(connection)
             ),
         },
+        // A platform has no reason to accept a preparation call for later.
+        (AttemptError::Accepted { progress, reason }, phase) => AttemptError::Accepted {
+            progress,
+            reason: format!("{platform} accepted the {}: {}.", phase.segment().as_str(), without_full_stop(&reason)),
+        },
         (AttemptError::Duplicate { reason }, phase) => AttemptError::Duplicate {
             reason: format!(
                 "{platform} already has this {}: {}. An earlier attempt published it. To check it yourself, look at \

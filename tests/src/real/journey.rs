@@ -297,7 +297,10 @@ impl<'a> Journey<'a> {
             let error = if is_ready {
                 match self.publishing()?.publish(&request).await {
                     Ok(published) => break Some(published),
-                    Err(AttemptError::Unknown { .. }) if self.publishing()?.is_confirmed_later(&request) => break None,
+                    Err(AttemptError::Accepted { progress, .. }) => {
+                        sent.progress = progress.or(sent.progress);
+                        break None;
+                    }
                     Err(error) => error,
                 }
             } else {

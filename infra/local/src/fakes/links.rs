@@ -183,10 +183,6 @@ impl<P: Publish + ?Sized> Publish for WithFakeLinks<P> {
         self.0.fetches_files()
     }
 
-    fn is_confirmed_later(&self, request: &PublishRequest<'_>) -> bool {
-        self.0.is_confirmed_later(request)
-    }
-
     fn settle_time(&self) -> TimeDelta {
         self.0.settle_time()
     }

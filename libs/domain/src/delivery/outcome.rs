@@ -53,6 +53,14 @@ pub enum AttemptError {
         /// For the user.
         reason: String,
     },
+    /// The platform accepted the call, and decides later whether the post becomes public: it processes or reviews
+    /// the post. Looked up like an unknown outcome, but no sign of an outage.
+    Accepted {
+        /// What a look-up needs, in the form of the stored progress, which it replaces.
+        progress: Option<String>,
+        /// For the user.
+        reason: String,
+    },
 }
 
 impl AttemptError {
@@ -64,7 +72,8 @@ impl AttemptError {
             | Self::Unauthorized { reason }
             | Self::PreparationExpired { reason }
             | Self::Duplicate { reason }
-            | Self::Unknown { reason, .. } => reason,
+            | Self::Unknown { reason, .. }
+            | Self::Accepted { reason, .. } => reason,
         }
     }
 
@@ -81,7 +90,8 @@ impl AttemptError {
             | Self::Unauthorized { reason }
             | Self::PreparationExpired { reason }
             | Self::Duplicate { reason }
-            | Self::Unknown { reason, .. } => *reason = other(std::mem::take(reason)),
+            | Self::Unknown { reason, .. }
+            | Self::Accepted { reason, .. } => *reason = other(std::mem::take(reason)),
         }
         self
     }

@@ -83,9 +83,9 @@ impl Delivery {
     pub fn fail_preparation(mut self, segment: usize, error: AttemptError, now: DateTime<Utc>, jitter: u32) -> Self {
         // No call before the publish call can make a post public.
         let error = match error {
-            AttemptError::Duplicate { reason } | AttemptError::Unknown { reason, .. } => {
-                AttemptError::RetryLater { retry_at: None, reason }
-            }
+            AttemptError::Duplicate { reason }
+            | AttemptError::Unknown { reason, .. }
+            | AttemptError::Accepted { reason, .. } => AttemptError::RetryLater { retry_at: None, reason },
             it => it,
         };
         if segment == self.current_segment() {
@@ -135,7 +135,7 @@ impl Delivery {
         }
     }
 
-    fn set_preparation(&mut self, segment: usize, preparation: Preparation) {
+    pub(super) fn set_preparation(&mut self, segment: usize, preparation: Preparation) {
         let Some(index) = segment.checked_sub(self.current_segment()) else { return };
         while self.preparations.len() <= index {
             self.preparations.push(PreparationStep::Ready { progress: None }.into());

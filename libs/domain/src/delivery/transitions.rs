@@ -6,7 +6,7 @@ use super::{
     AttemptError, CANDIDATE_WAIT, Candidate, Delivery, EXTENDED_RETRY_WINDOW, FIRST_LOOK_UP_WAIT, FIRST_POSTPONEMENT,
     FIRST_RECONNECTION_CHECK, FIRST_RETRY_WAIT, FOLLOW_UP_WINDOW, FailureClass, Intent, LEASE_DURATION, LookUpPolicy,
     MAX_POSTPONEMENT, MAX_PREPARATION_PAUSE, MAX_RECONNECTION_CHECK, MAX_RETRY_WAIT, MessageKind, Note,
-    PUBLISH_CALL_DELAY, Published, Resolution, State,
+    PUBLISH_CALL_DELAY, PreparationStep, Published, Resolution, State,
 };
 use crate::post::SegmentKind;
 
@@ -99,6 +99,13 @@ impl Delivery {
                 if let Some(intent) = &mut self.intent {
                     intent.may_still_run = may_still_run;
                     intent.retry_at = retry_at;
+                }
+                self.wait_until(now + FIRST_LOOK_UP_WAIT, Some(reason))
+            }
+            Err(AttemptError::Accepted { progress, reason }) => {
+                self.unknown_since = self.unknown_outcome_since();
+                if progress.is_some() {
+                    self.set_preparation(self.current_segment(), PreparationStep::Ready { progress }.into());
                 }
                 self.wait_until(now + FIRST_LOOK_UP_WAIT, Some(reason))
             }

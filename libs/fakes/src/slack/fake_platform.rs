@@ -14,11 +14,6 @@ impl<R: Rotation> FakePlatform for Slack<R> {
         [("channel".to_owned(), OptionValue::Text(CHANNEL.to_owned()))].into_iter().collect()
     }
 
-    /// "ok" only means that sharing has begun.
-    fn confirms_files(&self) -> bool {
-        false
-    }
-
     fn can_fail(&self, call: Call, _: InjectedFault) -> bool {
         call != Call::Refresh || R::ON
     }

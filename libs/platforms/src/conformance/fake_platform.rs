@@ -93,12 +93,6 @@ pub trait FakePlatform: Send + Sync {
         true
     }
 
-    /// Whether a success of the publish call proves that a post with files is public. Otherwise its
-    /// outcome is unknown until a look-up finds it.
-    fn confirms_files(&self) -> bool {
-        true
-    }
-
     /// The URLs from which it fetched files, in order.
     fn fetched_urls(&self) -> Vec<String> {
         Vec::new()

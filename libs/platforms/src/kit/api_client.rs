@@ -186,7 +186,7 @@ impl ApiClient {
         let effect = if is_get { Effect::Read } else { Effect::Public };
         let Auth { now, may_have_published, .. } = auth;
         let context = Context { errors: self.errors, effect, now, may_have_published };
-        Call { request, context, max_bytes: MAX_RESPONSE_BYTES, unread: ReadFailure::default() }
+        Call { request, context, max_bytes: MAX_RESPONSE_BYTES, also_success: None, unread: ReadFailure::default() }
     }
 
     /// The error for a success that is not in the documented form.
@@ -206,6 +206,8 @@ pub(crate) struct Call {
     request: Result<RequestBuilder, CallError>,
     context: Context,
     max_bytes: usize,
+    /// A status that is a success in addition to 2xx.
+    also_success: Option<StatusCode>,
     /// Whether our own storage failed while a file was sent.
     unread: ReadFailure,
 }
@@ -221,6 +223,7 @@ struct Context {
 
 /// A success, read to its end.
 pub(crate) struct ApiResponse {
+    pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
 }
@@ -245,6 +248,11 @@ impl Call {
     /// A limit of the response other than 256 KiB.
     pub(crate) fn max_bytes(self, max_bytes: usize) -> Self {
         Self { max_bytes, ..self }
+    }
+
+    /// Accepts this status as a success, too.
+    pub(crate) fn accept(self, status: StatusCode) -> Self {
+        Self { also_success: Some(status), ..self }
     }
 
     pub(crate) fn query<T: Serialize + ?Sized>(self, query: &T) -> Self {
@@ -322,7 +330,7 @@ impl Call {
 
     /// Sends the call, and returns the response of a success.
     pub(crate) async fn response(self) -> Result<ApiResponse, CallError> {
-        let Self { request, context, max_bytes, unread } = self;
+        let Self { request, context, max_bytes, also_success, unread } = self;
         let title = context.errors.title;
         let request = request.map_err(|it| CallError { effect: context.effect, ..it })?;
         let response = match http_clients::send(request).await {
@@ -332,7 +340,7 @@ impl Call {
         };
         let (status, headers) = (response.status(), response.headers().clone());
         let body = response::body_up_to(response, max_bytes).await;
-        if !status.is_success() {
+        if !status.is_success() && also_success != Some(status) {
             return Err(context.classify(status, &headers, &body.unwrap_or_default()));
         }
         let cut = |_| context.error(ErrorKind::NoResponse, format!("{title}'s response was cut off"));
@@ -340,7 +348,7 @@ impl Call {
         if context.errors.is_error_in_success(&body) {
             return Err(context.classify(status, &headers, &body));
         }
-        Ok(ApiResponse { headers, body })
+        Ok(ApiResponse { status, headers, body })
     }
 }
 

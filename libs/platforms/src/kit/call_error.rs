@@ -45,8 +45,15 @@ pub(crate) struct CallError {
     pub(super) can_look_up: bool,
     /// Whether an earlier publish call of the same post had an unknown outcome.
     pub(super) may_have_published: bool,
+    pub(super) details: Details,
+}
+
+#[derive(Clone)]
+pub(super) enum Details {
     /// The response, where it is JSON.
-    pub(super) body: Value,
+    Response(Value),
+    /// The reference of [`CallError::accepted`].
+    Accepted(Value),
 }
 
 /// Omits the body, which may repeat a token or the text.
@@ -76,8 +83,15 @@ impl CallError {
             has_ended: false,
             can_look_up: true,
             may_have_published: false,
-            body: Value::Null,
+            details: Details::Response(Value::Null),
         }
+    }
+
+    /// The platform accepted the publish call, and decides later whether the post becomes public. Look-ups pass
+    /// `reference` to [`PublishAdapter::find_accepted`](super::PublishAdapter::find_accepted).
+    pub(crate) fn accepted(reference: Value, message: impl Into<String>) -> Self {
+        let error = Self::new(ErrorKind::NoResponse, Effect::Public, message);
+        Self { details: Details::Accepted(reference), ..error }
     }
 
     /// The post cannot be published as it is; nothing was sent.
@@ -119,7 +133,10 @@ impl CallError {
 
     /// A value of the response, by its JSON pointer.
     pub(crate) fn value(&self, pointer: &str) -> Option<&Value> {
-        self.body.pointer(pointer)
+        match &self.details {
+            Details::Response(body) => body.pointer(pointer),
+            Details::Accepted(_) => None,
+        }
     }
 
     /// The result of a look-up that failed with this error. Only the end of the grant is certain.

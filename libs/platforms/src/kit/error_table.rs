@@ -4,7 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use http::{HeaderMap, StatusCode};
 use serde_json::Value;
 
-use super::call_error::{CallError, Effect, ErrorKind};
+use super::call_error::{CallError, Details, Effect, ErrorKind};
 use crate::response;
 
 /// The errors of one platform. The first rule that matches decides; if none does, the status has its standard meaning.
@@ -48,6 +48,7 @@ pub(crate) struct ErrorRule {
     has: Option<&'static str>,
     kind: ErrorKind,
     retry_after: Option<TimeDelta>,
+    retry_at: Option<fn(DateTime<Utc>) -> DateTime<Utc>>,
     has_ended: bool,
     user_message: Option<&'static str>,
 }
@@ -77,6 +78,7 @@ impl ErrorRule {
         has: None,
         kind: ErrorKind::InvalidPost,
         retry_after: None,
+        retry_at: None,
         has_ended: false,
         user_message: None,
     };
@@ -127,6 +129,11 @@ impl ErrorRule {
     /// The wait, if the platform states none.
     pub(crate) const fn retry_after(self, wait: TimeDelta) -> Self {
         Self { retry_after: Some(wait), ..self }
+    }
+
+    /// When a limit ends that the platform renews at a fixed time, as a function of the present.
+    pub(crate) const fn retry_at(self, renewed_at: fn(DateTime<Utc>) -> DateTime<Utc>) -> Self {
+        Self { retry_at: Some(renewed_at), ..self }
     }
 
     /// The platform has certainly stopped working on the call that failed.
@@ -192,6 +199,7 @@ impl ErrorTable {
         let rule = self.rules.iter().find(|it| is_in_format && it.matches(status, &response));
         let kind = rule.map_or_else(|| standard_kind(status, is_in_format), |it| it.kind);
         let waits = rule.and_then(|it| it.retry_after).and_then(|it| now.checked_add_signed(it));
+        let waits = rule.and_then(|it| it.retry_at).map(|it| it(now)).or(waits);
         CallError {
             kind,
             effect,
@@ -202,7 +210,7 @@ impl ErrorTable {
             has_ended: rule.is_some_and(|it| it.has_ended),
             can_look_up: self.can_look_up,
             may_have_published: false,
-            body,
+            details: Details::Response(body),
         }
     }
 

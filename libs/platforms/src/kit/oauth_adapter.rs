@@ -23,6 +23,9 @@ pub(crate) trait OAuthAdapter: Send + Sync {
 
     const RENEWAL: RefreshPolicy;
 
+    /// The value of [`Connect::revokes_all`].
+    const REVOKES_ALL: bool = false;
+
     fn oauth(&self) -> &OAuth2;
 
     fn scopes(&self) -> Vec<&str>;
@@ -115,6 +118,10 @@ impl<A: OAuthAdapter> Connect for A {
 
     async fn choices(&self, request: &ChoicesRequest<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
         Ok(OAuthAdapter::choices(self, request, Auth::account(request.credentials, now)).await?)
+    }
+
+    fn revokes_all(&self) -> bool {
+        A::REVOKES_ALL
     }
 
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {

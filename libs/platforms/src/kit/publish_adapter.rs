@@ -12,13 +12,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub(crate) use self::look_up::{ListedPost, LookUpMethod, PostPage};
+pub(crate) use self::look_up::{ListedPost, LookUpMethod, PostPage, PostState};
 use self::upload::Progressed;
 pub(crate) use self::upload::{File, MediaSource, Part, UploadState, UploadStep};
-use super::call_error::{CallError, Effect, ErrorKind};
+use super::call_error::{CallError, Details, Effect, ErrorKind};
 use crate::deadline;
 use crate::picture::{self, PendingPicture, PictureState, Source};
-use crate::platform::{Platform, Publish, Step};
+use crate::platform::{FollowUp, Followed, Platform, Publish, Step};
 use crate::publish_request::PublishRequest;
 use crate::recognition::{PostMatch, TimelineSnapshot};
 
@@ -131,6 +131,12 @@ pub(crate) trait PublishAdapter: Platform {
         Err(not_implemented("finds no single post"))
     }
 
+    /// The outcome of a publish call that returned [`CallError::accepted`] with this reference.
+    async fn find_accepted(&self, request: &PublishRequest<'_>, reference: &Value) -> Result<Resolution, CallError> {
+        let _ = (request, reference);
+        Err(not_implemented("accepts no posts for later"))
+    }
+
     /// A page of the account's posts, newest first; for [`LookUpMethod::List`]. `since` is a little before the publish
     /// call; `None` asks for the newest posts before it.
     async fn list_posts(
@@ -152,6 +158,22 @@ pub(crate) trait PublishAdapter: Platform {
     ) -> PostMatch {
         let _ = (request, prepared, listed);
         PostMatch::Possible
+    }
+
+    /// Like [`Publish::follow_ups`].
+    fn follow_ups(&self, request: &PublishRequest<'_>) -> Vec<&'static str> {
+        let _ = request;
+        Vec::new()
+    }
+
+    /// Like [`Publish::follow_up`].
+    async fn follow_up(
+        &self,
+        request: &PublishRequest<'_>,
+        follow_up: &FollowUp<'_>,
+    ) -> Result<Followed, AttemptError> {
+        let _ = (request, follow_up);
+        Ok(Followed::Done)
     }
 
     /// The last resort where nothing can be read.
@@ -201,6 +223,9 @@ struct Progress<U> {
     extra: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     snapshot: Option<TimelineSnapshot>,
+    /// The reference of [`CallError::accepted`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accepted: Option<Value>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -213,7 +238,7 @@ struct Ready<U> {
 
 impl<U> Default for Progress<U> {
     fn default() -> Self {
-        Self { files: Vec::new(), picture: None, upload: None, extra: None, snapshot: None }
+        Self { files: Vec::new(), picture: None, upload: None, extra: None, snapshot: None, accepted: None }
     }
 }
 
@@ -240,7 +265,15 @@ impl<A: PublishAdapter> Publish for A {
     async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {
         let progress: Progress<A::Uploaded> = request.progress();
         let prepared = prepared(self, request, &progress, true).await?;
-        Ok(self.create_post(request, &prepared).await?)
+        let created = self.create_post(request, &prepared).await;
+        drop(prepared);
+        match created {
+            Err(CallError { details: Details::Accepted(reference), message: reason, .. }) => {
+                let progress = Some(Progress { accepted: Some(reference), ..progress }.store());
+                Err(AttemptError::Accepted { progress, reason })
+            }
+            created => Ok(created?),
+        }
     }
 
     async fn look_up(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
@@ -253,6 +286,9 @@ impl<A: PublishAdapter> Publish for A {
             return request.never_made();
         }
         let looked_up = async {
+            if let Some(reference) = &progress.accepted {
+                return self.find_accepted(request, reference).await.unwrap_or_else(CallError::resolution);
+            }
             let prepared = match prepared(self, request, &progress, false).await {
                 Ok(prepared) => prepared,
                 Err(error) => return Resolution::Pending { reason: error.into_reason() },
@@ -260,6 +296,18 @@ impl<A: PublishAdapter> Publish for A {
             look_up::resolve(self, request, &prepared, progress.snapshot.as_ref(), since).await
         };
         deadline::look_up(A::TITLE, request, looked_up).await
+    }
+
+    fn follow_ups(&self, request: &PublishRequest<'_>) -> Vec<&'static str> {
+        PublishAdapter::follow_ups(self, request)
+    }
+
+    async fn follow_up(
+        &self,
+        request: &PublishRequest<'_>,
+        follow_up: &FollowUp<'_>,
+    ) -> Result<Followed, AttemptError> {
+        PublishAdapter::follow_up(self, request, follow_up).await
     }
 
     fn recognizes_own_posts(&self) -> bool {

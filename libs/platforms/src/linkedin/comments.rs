@@ -51,7 +51,7 @@ impl Comment {
     fn listed(self) -> ListedPost {
         let content = json!({ "actor": self.actor, "text": self.message.text });
         let at = self.created.and_then(|it| DateTime::from_timestamp_millis(it.time));
-        ListedPost { id: self.urn, at, url: None, content }
+        ListedPost { id: self.urn, at, content, ..ListedPost::default() }
     }
 }
 

@@ -62,7 +62,7 @@ impl Post {
             "is_edited": self.lifecycle_state_info.is_edited_by_author,
         });
         let at = self.created_at.and_then(DateTime::from_timestamp_millis);
-        ListedPost { at, url: Some(link(&self.id)), content, id: self.id }
+        ListedPost { at, url: Some(link(&self.id)), content, id: self.id, ..ListedPost::default() }
     }
 }
 

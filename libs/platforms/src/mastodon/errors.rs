@@ -125,6 +125,7 @@ mod tests {
             AttemptError::Duplicate { .. } => "duplicate",
             AttemptError::Unknown { may_still_run: true, .. } => "unknown, may run",
             AttemptError::Unknown { may_still_run: false, .. } => "unknown, ended",
+            AttemptError::Accepted { .. } => "accepted",
         }
     }
 

@@ -291,7 +291,8 @@ impl PublishAdapter for X {
             let is_in_place = is_in_place(request, post.conversation_id.as_deref(), &post.referenced_tweets);
             let has_our_text = is_in_place && is_same_text(request.text, &text, &entities);
             let content = json!(Content { has_our_text, media_keys: post.attachments.media_keys });
-            ListedPost { url: Some(post_url(&post.id)), id: post.id, at: Some(post.created_at), content }
+            let (url, at) = (Some(post_url(&post.id)), Some(post.created_at));
+            ListedPost { id: post.id, at, url, content, ..ListedPost::default() }
         });
         Ok(PostPage { posts: posts.collect(), next: meta.next_token, is_sorted: true })
     }

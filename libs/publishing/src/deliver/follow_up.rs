@@ -132,6 +132,6 @@ fn error_kind(error: &AttemptError) -> &'static str {
         AttemptError::Unauthorized { .. } => "disconnected",
         AttemptError::PreparationExpired { .. } => "stale",
         AttemptError::Duplicate { .. } => "duplicate",
-        AttemptError::Unknown { .. } => "unknown",
+        AttemptError::Unknown { .. } | AttemptError::Accepted { .. } => "unknown",
     }
 }

@@ -28,6 +28,8 @@ pub enum PublishFault {
     Stale,
     /// The post becomes public, and the response is lost.
     LostAnswer,
+    /// The platform reviews the post, which becomes public.
+    Accepted,
     /// The call never arrives, and there is no response.
     LostCall,
     /// The platform returns an error of its own, and nothing becomes public.
@@ -101,12 +103,12 @@ pub struct FakePlatform {
     pub looks: Mutex<u32>,
     /// For each look-up: the time from which posts are read, and the begin of the latest call.
     pub looked_since: Mutex<Vec<(DateTime<Utc>, DateTime<Utc>)>>,
+    /// The stored progress that each look-up received.
+    pub looked_with: Mutex<Vec<Option<String>>>,
     /// How long after its publication a post is listed.
     pub listed_after: TimeDelta,
     /// Recognizes posts only by their content, and may return ids of other posts.
     pub by_looks: bool,
-    /// Whether a successful publish call does not prove that the post is public.
-    pub is_confirmed_later: bool,
     /// Overrides for the ids of the next posts.
     pub ids: Mutex<VecDeque<String>>,
     /// How long before its time preparation begins.
@@ -305,6 +307,11 @@ impl Publish for Registered {
                 self.make_public(request);
                 unknown(true)
             }
+            PublishFault::Accepted => {
+                self.make_public(request);
+                let progress = Some("accepted".to_owned());
+                Err(AttemptError::Accepted { progress, reason: "it is reviewed".to_owned() })
+            }
             PublishFault::LostCall => unknown(true),
             PublishFault::TheirError => unknown(false),
             PublishFault::Duplicate => Err(AttemptError::Duplicate { reason: "you said that already".to_owned() }),
@@ -314,6 +321,7 @@ impl Publish for Registered {
     async fn look_up(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
         *self.looks.lock().unwrap() += 1;
         self.looked_since.lock().unwrap().push((since, request.called_at));
+        self.looked_with.lock().unwrap().push(request.progress.map(str::to_owned));
         let resolution = self.resolutions.lock().unwrap().pop_front().or_else(|| self.always.lock().unwrap().clone());
         if let Some(resolution) = resolution {
             return resolution;
@@ -345,10 +353,6 @@ impl Publish for Registered {
 
     fn recognizes_own_posts(&self) -> bool {
         self.by_looks
-    }
-
-    fn is_confirmed_later(&self, _: &PublishRequest<'_>) -> bool {
-        self.is_confirmed_later
     }
 
     fn settle_time(&self) -> TimeDelta {

@@ -44,6 +44,8 @@ pub struct Post<'a> {
     pub reply_to: Option<(Published, Published)>,
     /// When the first publish call with an unknown outcome began.
     unknown_since: Mutex<Option<DateTime<Utc>>>,
+    /// The progress of a publish call that the platform accepted for later.
+    accepted: Mutex<Option<String>>,
     lost_window: Option<LostWindow>,
     files: TestFiles,
     attachments: Vec<Attachment>,
@@ -87,6 +89,7 @@ impl<N: FakePlatform> AdapterHarness<N> {
             segment: SegmentKind::Post,
             reply_to: None,
             unknown_since: Mutex::default(),
+            accepted: Mutex::default(),
             lost_window: None,
             files,
             attachments,
@@ -115,7 +118,9 @@ impl<N: FakePlatform> AdapterHarness<N> {
 
     pub async fn prepare(&self, post: &Post<'_>) -> Result<Step, AttemptError> {
         let (credentials, claims) = (self.credentials().await?, self.claims_for(post));
-        self.check_redacted(self.publisher().prepare(&self.job(post, &credentials, &claims)).await)
+        self.check_redacted(
+            self.publisher().prepare(&self.job(post, &credentials, &claims, post.progress.as_deref())).await,
+        )
     }
 
     /// Takes the next step, and waits until the one after it. Returns whether it was the last.
@@ -200,10 +205,14 @@ impl<N: FakePlatform> AdapterHarness<N> {
     pub async fn publish(&self, post: &Post<'_>) -> Result<Published, AttemptError> {
         let credentials = self.credentials().await?;
         let claims = self.claims_for(post);
-        let request = self.job(post, &credentials, &claims);
+        let request = self.job(post, &credentials, &claims, post.progress.as_deref());
         let published = self.check_redacted(self.publisher().publish(&request).await);
         if matches!(published, Ok(_) | Err(AttemptError::Unknown { .. } | AttemptError::Duplicate { .. })) {
             post.unknown_since.lock().unwrap().get_or_insert(request.now);
+        }
+        if let Err(AttemptError::Accepted { progress, .. }) = &published {
+            post.unknown_since.lock().unwrap().get_or_insert(request.now);
+            post.accepted.lock().unwrap().clone_from(progress);
         }
         if let Ok(Published { platform_post_id, .. }) = &published {
             self.claim(post, platform_post_id);
@@ -225,7 +234,9 @@ impl<N: FakePlatform> AdapterHarness<N> {
         let claims = self.claims_for(post);
         match self.credentials().await {
             Ok(credentials) => {
-                let request = PublishRequest { called_at, ..self.job(post, &credentials, &claims) };
+                let accepted = post.accepted.lock().unwrap().clone();
+                let progress = accepted.as_deref().or(post.progress.as_deref());
+                let request = PublishRequest { called_at, ..self.job(post, &credentials, &claims, progress) };
                 let since = post.unknown_since.lock().unwrap().map_or(called_at, |it| it.min(called_at));
                 let resolution = self.publisher().look_up(&request, since).await;
                 self.assert_redacted(&resolution);
@@ -253,7 +264,11 @@ impl<N: FakePlatform> AdapterHarness<N> {
     ) -> Result<Followed, AttemptError> {
         let (credentials, claims) = (self.credentials().await?, self.claims_for(post));
         let follow_up = FollowUp { name, published, progress: None };
-        self.check_redacted(self.publisher().follow_up(&self.job(post, &credentials, &claims), &follow_up).await)
+        self.check_redacted(
+            self.publisher()
+                .follow_up(&self.job(post, &credentials, &claims, post.progress.as_deref()), &follow_up)
+                .await,
+        )
     }
 
     /// Prepares and publishes a post. If a response is lost, the outcome is looked up, and the call
@@ -271,6 +286,11 @@ impl<N: FakePlatform> AdapterHarness<N> {
                 Err(AttemptError::Unknown { may_still_run, retry_at, reason }) => {
                     errors.push(AttemptError::Unknown { may_still_run, retry_at, reason });
                     if let Some(published) = self.settle(post, since, may_still_run).await {
+                        return Ok(DeliveryResult { published, errors });
+                    }
+                }
+                Err(AttemptError::Accepted { .. }) => {
+                    if let Some(published) = self.settle(post, since, true).await {
                         return Ok(DeliveryResult { published, errors });
                     }
                 }
@@ -323,7 +343,13 @@ impl<N: FakePlatform> AdapterHarness<N> {
         KnownClaims(claims.map(|(id, reference)| (id.clone(), owner(reference))).collect())
     }
 
-    fn job<'a>(&self, post: &'a Post<'_>, credentials: &'a Credentials, claims: &'a KnownClaims) -> PublishRequest<'a> {
+    fn job<'a>(
+        &self,
+        post: &'a Post<'_>,
+        credentials: &'a Credentials,
+        claims: &'a KnownClaims,
+        progress: Option<&'a str>,
+    ) -> PublishRequest<'a> {
         PublishRequest {
             profile: &post.account.profile,
             credentials,
@@ -333,7 +359,7 @@ impl<N: FakePlatform> AdapterHarness<N> {
             media: &post.attachments,
             options: &post.options,
             reference: &post.reference,
-            progress: post.progress.as_deref(),
+            progress,
             may_have_published: post.unknown_since.lock().unwrap().is_some(),
             lost_window: post.lost_window,
             publish_at: post.publish_at,
@@ -405,7 +431,8 @@ impl<N: FakePlatform> AdapterHarness<N> {
             AttemptError::RetryLater { retry_at: None, .. }
             | AttemptError::PreparationExpired { .. }
             | AttemptError::Duplicate { .. }
-            | AttemptError::Unknown { .. } => {}
+            | AttemptError::Unknown { .. }
+            | AttemptError::Accepted { .. } => {}
         }
         self.clock.advance(TimeDelta::seconds(5));
         errors.push(error);

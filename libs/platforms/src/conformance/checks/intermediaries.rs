@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
 
-use super::publishing::needs_media;
+use super::publishing::{main_type, needs_media};
 use crate::conformance::adapter_harness::AdapterHarness;
 use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use crate::conformance::samples::sample;
@@ -57,7 +57,7 @@ pub async fn an_error_page_at_the_publish_call_delays_the_post<N: FakePlatform>(
         for count in [1, 2] {
             let before = harness.fake.call_count(Call::Publish);
             let text = format!("behind {count} pages with {status}");
-            let mut post = harness.post(&account, &text, vec![sample(MimeType::Png, 1)]);
+            let mut post = harness.post(&account, &text, vec![sample(main_type(&account), 1)]);
             harness.fake.inject_fault(Call::Publish, fault, count);
 
             let delivered = harness.deliver(&mut post).await;
@@ -95,7 +95,7 @@ pub async fn a_post_behind_an_error_page_is_not_sent_twice<N: FakePlatform>() {
         if !has_picture && needs_media(&account) {
             continue;
         }
-        let files = if has_picture { vec![sample(MimeType::Png, 1)] } else { Vec::new() };
+        let files = if has_picture { vec![sample(main_type(&account), 1)] } else { Vec::new() };
         let mut post = harness.post(&account, "behind a page", files);
         harness.fake.inject_fault(Call::Publish, fault, 1);
 
@@ -120,7 +120,7 @@ pub async fn a_response_without_an_id_leaves_the_outcome_unknown<N: FakePlatform
     let faults = [InjectedFault::CutBody, InjectedFault::EmptyBody];
     for fault in faults.into_iter().filter(|it| harness.fake.can_fail(Call::Publish, *it)) {
         let text = format!("{fault:?}");
-        let post = harness.due(&account, &text, vec![sample(MimeType::Png, 1)]).await;
+        let post = harness.due(&account, &text, vec![sample(main_type(&account), 1)]).await;
         let since = harness.clock.now();
         harness.fake.inject_fault(Call::Publish, fault, 1);
 
@@ -148,7 +148,7 @@ pub async fn response_of_an_intermediary_delays_a_file<N: FakePlatform>() {
     let mut violations = Violations::default();
     let pages = STATUSES.map(|status| InjectedFault::Intermediary { status });
     for (call, mime_type) in
-        [(Call::Upload, MimeType::Png), (Call::Process, MimeType::Mp4), (Call::Upload, MimeType::Mp4)]
+        [(Call::Upload, main_type(&account)), (Call::Process, MimeType::Mp4), (Call::Upload, MimeType::Mp4)]
     {
         for fault in pages.into_iter().chain([InjectedFault::CutBody, InjectedFault::EmptyBody]) {
             if !harness.fake.can_fail(call, fault) {
@@ -185,7 +185,7 @@ pub async fn an_error_page_at_a_look_up_proves_nothing<N: FakePlatform>() {
     if !harness.fake.can_look_up() {
         return;
     }
-    let post = harness.due(&account, "unknown outcome", vec![sample(MimeType::Png, 1)]).await;
+    let post = harness.due(&account, "unknown outcome", vec![sample(main_type(&account), 1)]).await;
     let since = harness.clock.now();
     harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
     harness.publish(&post).await.unwrap_err();

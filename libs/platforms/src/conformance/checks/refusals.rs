@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use domain::media::MimeType;
 
-use super::publishing::needs_media;
+use super::publishing::{main_type, required_files};
 use crate::conformance::adapter_harness::AdapterHarness;
 use crate::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault};
 use crate::conformance::samples::sample;
@@ -39,7 +39,7 @@ async fn decisions<N: FakePlatform>(harness: &AdapterHarness<N>) -> Vec<String> 
     }
     let account = harness.connect().await;
     for (call, mime_type) in
-        [(Call::Publish, MimeType::Png), (Call::Upload, MimeType::Png), (Call::Process, MimeType::Mp4)]
+        [(Call::Publish, main_type(&account)), (Call::Upload, main_type(&account)), (Call::Process, MimeType::Mp4)]
     {
         for fault in TROUBLES.into_iter().filter(|it| harness.fake.can_fail(call, *it)) {
             let mut post = harness.post(&account, &format!("{call:?} {fault:?}"), vec![sample(mime_type, 1)]);
@@ -52,14 +52,14 @@ async fn decisions<N: FakePlatform>(harness: &AdapterHarness<N>) -> Vec<String> 
             harness.clock.advance(TimeDelta::minutes(1));
         }
     }
-    let files = if needs_media(&account) { vec![sample(MimeType::Png, 1)] } else { Vec::new() };
+    let files = required_files(&account, 1);
     let repeated = harness.due(&account, "said twice", files).await;
     harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
     for _ in 0..2 {
         decided.push(format!("repeated: {}", kind(harness.publish(&repeated).await)));
         harness.clock.advance(TimeDelta::minutes(1));
     }
-    let ended = harness.due(&account, "ended", vec![sample(MimeType::Png, 2)]).await;
+    let ended = harness.due(&account, "ended", vec![sample(main_type(&account), 2)]).await;
     harness.fake.end_access_tokens();
     decided.push(format!("ended: {}", kind(harness.publish(&ended).await)));
     harness.fake.revoke();

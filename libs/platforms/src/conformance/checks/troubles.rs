@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
 
-use super::publishing::needs_media;
+use super::publishing::{main_type, required_files};
 use crate::account::Account;
 use crate::conformance::adapter_harness::AdapterHarness;
 use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
@@ -34,7 +34,7 @@ pub async fn every_fault_of_the_publish_call_publishes_once<N: FakePlatform>() {
     for fault in PASSING.into_iter().filter(|it| harness.fake.can_fail(Call::Publish, *it)) {
         for count in [1, 2] {
             harness.fake.inject_fault(Call::Publish, fault, count);
-            let mut post = harness.post(&account, &format!("{fault:?} {count}"), vec![sample(MimeType::Png, 1)]);
+            let mut post = harness.post(&account, &format!("{fault:?} {count}"), vec![sample(main_type(&account), 1)]);
 
             let delivery = harness.deliver(&mut post).await.unwrap();
 
@@ -53,7 +53,7 @@ pub async fn every_fault_of_the_publish_call_publishes_once<N: FakePlatform>() {
 /// look.
 async fn check_unknown_outcome_is_not_sent_again<N: FakePlatform>(harness: &AdapterHarness<N>, account: &Account) {
     for fault in PASSING.into_iter().filter(|it| harness.fake.can_fail(Call::Publish, *it)) {
-        let mut post = harness.post(account, &format!("{fault:?}"), vec![sample(MimeType::Png, 1)]);
+        let mut post = harness.post(account, &format!("{fault:?}"), vec![sample(main_type(account), 1)]);
         harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
         harness.clock.skip_to(post.publish_at);
         let since = harness.clock.now();
@@ -81,7 +81,7 @@ pub async fn refusal_is_final_and_has_the_reason<N: FakePlatform>() {
     let harness = AdapterHarness::<N>::new().await;
     let account = harness.connect().await;
     harness.fake.inject_fault(Call::Publish, InjectedFault::Refused, 1);
-    let mut post = harness.post(&account, "unwanted", vec![sample(MimeType::Png, 1)]);
+    let mut post = harness.post(&account, "unwanted", vec![sample(main_type(&account), 1)]);
 
     let error = harness.deliver(&mut post).await.unwrap_err();
 
@@ -97,7 +97,7 @@ pub async fn rate_limit_delays_the_post<N: FakePlatform>() {
         return;
     }
     let account = harness.connect().await;
-    let mut post = harness.post(&account, "limited", vec![sample(MimeType::Png, 1)]);
+    let mut post = harness.post(&account, "limited", vec![sample(main_type(&account), 1)]);
     harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
     harness.fake.inject_fault(Call::Publish, LIMITED, 1);
 
@@ -114,7 +114,7 @@ pub async fn every_fault_of_an_upload_publishes_once<N: FakePlatform>() {
     let account = harness.connect().await;
     let mut sent = 0;
     for (call, mime_type) in
-        [(Call::Upload, MimeType::Png), (Call::Process, MimeType::Mp4), (Call::Upload, MimeType::Mp4)]
+        [(Call::Upload, main_type(&account)), (Call::Process, MimeType::Mp4), (Call::Upload, MimeType::Mp4)]
     {
         for fault in PASSING.into_iter().filter(|it| harness.fake.can_fail(call, *it)) {
             harness.fake.inject_fault(call, fault, 1);
@@ -139,7 +139,7 @@ pub async fn every_fault_of_an_upload_publishes_once<N: FakePlatform>() {
 pub async fn failed_look_up_decides_nothing<N: FakePlatform>() {
     let harness = AdapterHarness::<N>::new().await;
     let account = harness.connect().await;
-    let mut post = harness.post(&account, "unknown outcome", vec![sample(MimeType::Png, 1)]);
+    let mut post = harness.post(&account, "unknown outcome", vec![sample(main_type(&account), 1)]);
     harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
     harness.clock.skip_to(post.publish_at);
     let since = harness.clock.now();
@@ -185,7 +185,7 @@ pub async fn lost_response_is_found_hours_later<N: FakePlatform>() {
         if !harness.fake.can_look_up() {
             return;
         }
-        let mut post = harness.post(&account, "found later", vec![sample(MimeType::Png, 1)]);
+        let mut post = harness.post(&account, "found later", vec![sample(main_type(&account), 1)]);
         harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
         harness.clock.skip_to(post.publish_at);
         let since = harness.clock.now();
@@ -217,7 +217,7 @@ pub async fn repeated_secrets_are_redacted<N: FakePlatform>() {
     for fault in faults.into_iter().filter(|it| harness.fake.can_fail(Call::Publish, *it)) {
         // Twice, because one request in two begins with the token.
         for _ in 0..2 {
-            let filler = if needs_media(&account) { vec![sample(MimeType::Png, 1)] } else { Vec::new() };
+            let filler = required_files(&account, 1);
             let mut post = harness.post(&account, "The canary sings before the sun is up.", filler);
             harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
             harness.clock.skip_to(post.publish_at);
@@ -238,7 +238,7 @@ pub async fn repeated_secrets_are_redacted<N: FakePlatform>() {
 pub async fn only_an_ended_grant_asks_for_reconnection<N: FakePlatform>() {
     let harness = AdapterHarness::<N>::new().await;
     let account = harness.connect().await;
-    let mut post = harness.post(&account, "gone", vec![sample(MimeType::Png, 1)]);
+    let mut post = harness.post(&account, "gone", vec![sample(main_type(&account), 1)]);
     harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
     for fault in PASSING.into_iter().filter(|it| harness.fake.can_fail(Call::Publish, *it)) {
         let was_public = !harness.fake.public_posts().is_empty();
@@ -257,7 +257,7 @@ pub async fn only_an_ended_grant_asks_for_reconnection<N: FakePlatform>() {
         );
     }
 
-    let mut other = harness.post(&account, "never", vec![sample(MimeType::Png, 1)]);
+    let mut other = harness.post(&account, "never", vec![sample(main_type(&account), 1)]);
     harness.fake.revoke();
     harness.fake.end_access_tokens();
     let prepared = harness.prepare_all(&mut other, &mut Vec::new()).await;

@@ -46,6 +46,7 @@ fn outcome(error: &AttemptError) -> &'static str {
         AttemptError::Duplicate { .. } => "duplicate",
         AttemptError::Unknown { may_still_run: true, .. } => "unknown, may run",
         AttemptError::Unknown { may_still_run: false, .. } => "unknown, ended",
+        AttemptError::Accepted { .. } => "accepted",
     }
 }
 

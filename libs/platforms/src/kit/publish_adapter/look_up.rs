@@ -18,6 +18,10 @@ const MAX_PAGES: usize = 10;
 /// How far a platform's clock may be behind ours.
 const CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
 
+/// How far a platform's clock may be behind ours for a refused post to be that of the publish call, and not that of an
+/// earlier one with the same content.
+const REFUSAL_CLOCK_SKEW: TimeDelta = TimeDelta::seconds(5);
+
 /// How the outcome of a lost publish call is found.
 pub(crate) enum LookUpMethod {
     /// Posts have our reference and can be found by it, so a post that is not found does not exist.
@@ -49,12 +53,25 @@ pub(crate) struct PostPage {
 }
 
 /// A post in its account's list.
+#[derive(Default)]
 pub(crate) struct ListedPost {
     pub(crate) id: String,
     pub(crate) at: Option<DateTime<Utc>>,
     pub(crate) url: Option<String>,
     /// Input of [`PublishAdapter::compare`].
     pub(crate) content: Value,
+    pub(crate) state: PostState,
+}
+
+/// Whether others can see a listed post.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum PostState {
+    #[default]
+    Public,
+    /// The platform processes or reviews it; the reason, for the user.
+    NotYetPublic(String),
+    /// The platform will not make it public; the reason, for the user.
+    Refused(String),
 }
 
 impl Listed for ListedPost {
@@ -96,19 +113,43 @@ pub(super) async fn resolve<A: PublishAdapter>(
     };
     let list = AccountPosts { adapter, job: request, prepared, snapshot, has_possible: AtomicBool::new(false) };
     let found = match list.newer(since - CLOCK_SKEW).await {
-        Ok(newer) => recognition::find_in(&list, newer, request.claims, request.now).await,
+        Ok(mut newer) => {
+            put_refused_last(&mut newer.posts, since);
+            let found = recognition::find_in(&list, &newer, request.claims, request.now).await;
+            found.map(|it| (it, newer.posts))
+        }
         Err(error) => Err(error),
     };
     match found {
         // Another look-up would show the same, and each is billed.
-        Ok(Recognition::Pending { .. }) if A::LOOK_UPS_ARE_BILLED && list.has_possible.load(Ordering::Relaxed) => {
+        Ok((Recognition::Pending { .. }, _)) if A::LOOK_UPS_ARE_BILLED && list.has_possible.load(Ordering::Relaxed) => {
             Resolution::Undeterminable { advice: CANDIDATE_ADVICE.to_owned() }
         }
-        Ok(found) => found.into(),
+        Ok((found, posts)) => by_state(found.into(), &posts),
         Err(error) if A::FORBIDDEN_LIST_IS_FINAL && error.kind == ErrorKind::Forbidden => {
             adapter.without_look_up(request, prepared, since, error.message).await
         }
         Err(error) => error.resolution(),
+    }
+}
+
+/// Removes posts that the platform refused before the publish call: the user may have tried the same post before. Moves
+/// the other refused posts to the front. Posts are compared from the back, so a refusal counts only if no other post is
+/// like ours.
+fn put_refused_last(posts: &mut Vec<ListedPost>, since: DateTime<Utc>) {
+    let is_refused = |it: &ListedPost| matches!(it.state, PostState::Refused(_));
+    posts.retain(|it| !is_refused(it) || it.at.is_none_or(|at| since - REFUSAL_CLOCK_SKEW <= at));
+    posts.sort_by_key(|it| !is_refused(it));
+}
+
+/// The outcome for a recognized post, which need not be public.
+fn by_state(resolution: Resolution, posts: &[ListedPost]) -> Resolution {
+    let (Resolution::Found(recognized) | Resolution::Candidate(recognized)) = &resolution else { return resolution };
+    let post = posts.iter().find(|it| it.id == recognized.platform_post_id);
+    match post.map(|it| it.state.clone()) {
+        Some(PostState::NotYetPublic(reason)) => Resolution::Pending { reason },
+        Some(PostState::Refused(reason)) => Resolution::Refused { reason },
+        Some(PostState::Public) | None => resolution,
     }
 }
 

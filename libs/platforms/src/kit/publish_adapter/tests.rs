@@ -30,6 +30,8 @@ struct Scripted {
     pages: Vec<(Vec<&'static str>, Option<&'static str>)>,
     /// When posts of later pages were made.
     listed_at: Option<DateTime<Utc>>,
+    /// The states of the posts of each page; public after the end.
+    states: Vec<PostState>,
     needs_snapshot: bool,
     /// Whether files are processed without end.
     is_slow: bool,
@@ -131,8 +133,9 @@ impl PublishAdapter for Scripted {
         let post = |(index, text): (usize, &'static str)| ListedPost {
             id: format!("{at}-{index}"),
             at: self.listed_at,
-            url: None,
             content: text.into(),
+            state: self.states.get(index).cloned().unwrap_or_default(),
+            ..ListedPost::default()
         };
         let posts = texts.into_iter().enumerate().map(post).collect();
         Ok(PostPage { posts, next: next.map(str::to_owned), is_sorted: true })
@@ -423,6 +426,26 @@ async fn post_of_an_unknown_time_is_not_recognized_without_a_snapshot() {
     assert!(matches!(resolution(Some(noon())).await, Resolution::Candidate(_)));
     let long_ago = noon() - TimeDelta::hours(1);
     assert_eq!(resolution(Some(long_ago)).await, Resolution::NotFound);
+}
+
+#[tokio::test]
+async fn recognized_post_may_be_in_review_or_refused() {
+    let (in_review, refused) = (PostState::NotYetPublic("wait".to_owned()), PostState::Refused("No.".to_owned()));
+    let pending = || Resolution::Pending { reason: "wait".to_owned() };
+    let long_ago = noon() - TimeDelta::minutes(1);
+    for (states, listed_at, expected) in [
+        (vec![in_review.clone()], noon(), pending()),
+        (vec![refused.clone()], noon(), Resolution::Refused { reason: "No.".to_owned() }),
+        // Earlier attempts of the user with the same text.
+        (vec![refused.clone()], long_ago, Resolution::NotFound),
+        (vec![in_review.clone(), refused.clone()], noon(), pending()),
+        (vec![refused, in_review], noon(), pending()),
+    ] {
+        let pages = vec![(vec!["Hello"; states.len()], None)];
+        let adapter = Scripted { pages, states, listed_at: Some(listed_at), ..Scripted::default() };
+        let resolution = adapter.look_up(&Target::without_files().job(), noon()).await;
+        assert_eq!(resolution, expected, "{:?}", adapter.states);
+    }
 }
 
 #[tokio::test]

@@ -17,20 +17,20 @@ async fn post_with_lost_response_is_found_and_not_resent() {
     assert_eq!((harness.fake.calls(), *harness.fake.looks.lock().unwrap()), (1, 1));
 }
 
-/// It is not a sign of an outage, so the operator is not alerted.
+/// It is not a sign of an outage, so the operator is not alerted. The look-up has the progress of the call.
 #[tokio::test]
-async fn outcome_that_is_always_confirmed_later_is_not_counted_as_unknown() {
-    for is_confirmed_later in [false, true] {
+async fn accepted_post_is_looked_up_and_not_counted_as_unknown() {
+    for (fault, is_alarming) in [(PublishFault::Accepted, false), (PublishFault::LostAnswer, true)] {
         let (log, _kept) = Log::capture();
-        let platform =
-            FakePlatform { is_confirmed_later, ..FakePlatform::default() }.with_faults([PublishFault::LostAnswer]);
-        let harness = PublishingHarness::with(1, platform).await;
+        let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([fault])).await;
         let post = harness.schedule("Hello", later(5)).await;
 
         harness.live(later(3600)).await;
 
         assert_published_once(&harness, &post, "Hello").await;
-        assert_eq!(log.text().contains("unknown_outcomes=1"), !is_confirmed_later);
+        assert_eq!(log.text().contains("unknown_outcomes=1"), is_alarming);
+        let progress = (!is_alarming).then(|| "accepted".to_owned());
+        assert_eq!(harness.fake.looked_with.lock().unwrap().first(), Some(&progress));
     }
 }
 
