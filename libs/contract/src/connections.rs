@@ -63,7 +63,11 @@ pub struct ConnectionDetails {
     /// Threads: `max_thread`, the most replies after the post; it is always there, 0 where there are no threads.
     ///
     /// Options: `not_with_media`, which cannot be combined with files; `document_options`, which need a document;
-    /// `required_options` and `refused_options`, which a post of this account must have and must not have.
+    /// `required_options` and `refused_options`, which a post of this account must have and must not have;
+    /// `max_tag_length` of all tags together.
+    ///
+    /// Audience: `private_until_audit`, if the platform shows posts to the account alone until it has audited the
+    /// operator's app.
     pub meta: Vec<MetaEntry>,
 }
 

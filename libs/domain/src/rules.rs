@@ -138,6 +138,11 @@ impl Rules {
         self.applicable(options).any(|(rule, _)| matches!(rule, Rule::OfPost(PostRule::TextNotShown)))
     }
 
+    /// Whether the platform shows posts to the account alone, because it has not audited the operator's app.
+    pub fn is_private_until_audit(&self) -> bool {
+        self.rules.contains(&Rule::OfPost(PostRule::PrivateUntilAudit))
+    }
+
     /// How the image is made smaller, such as "1 MiB instead of 2 MiB": one text for each limit that
     /// it exceeds.
     pub fn resize_descriptions(&self, file: &Attachment, options: &Options) -> Vec<String> {

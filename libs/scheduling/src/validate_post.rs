@@ -62,12 +62,12 @@ impl Scheduling {
     }
 }
 
-/// Warnings for a text that is not shown, for files without alt text, and for images that are made
+/// Warnings for a post that others cannot see, for a text that is not shown, for files without alt text, and for images that are made
 /// smaller or cropped.
 fn warnings(post: &Post, request: &NewPost, accounts: &Accounts) -> Vec<Warning> {
     let mut not_described: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut changed = BTreeSet::new();
-    let mut not_shown = Vec::new();
+    let (mut not_public, mut not_shown) = (Vec::new(), Vec::new());
     for target in &request.targets {
         let Some(account) = accounts.get(&target.connection_id) else { continue };
         let Some(post_target) = post.targets.iter().find(|it| it.connection_id == target.connection_id) else {
@@ -79,6 +79,15 @@ fn warnings(post: &Post, request: &NewPost, accounts: &Accounts) -> Vec<Warning>
         let title = account.rules.title.as_str();
         let (rules, options) = (&account.rules, &post_target.options);
         let accepts_alt_text = rules.applicable(options).any(|(rule, _)| matches!(rule, Rule::MaxAltText { .. }));
+        if rules.is_private_until_audit() && options.text("visibility") != Some("private") {
+            not_public.push(Warning {
+                field: format!("platforms.{}.connected_account_id", target.index),
+                message: format!(
+                    "will be visible to this account alone: {title} keeps posts private until it has audited the app of \
+                     this service's operator"
+                ),
+            });
+        }
         if !post.text_of(post_target).is_empty() && rules.hides_text(options) {
             let field = format!("platforms.{}.content", target.index);
             not_shown.push(Warning {
@@ -110,7 +119,7 @@ fn warnings(post: &Post, request: &NewPost, accounts: &Accounts) -> Vec<Warning>
         Warning { field: format!("{field}.alt_text"), message }
     });
     let changed = changed.into_iter().map(|(field, message)| Warning { field: field.to_owned(), message });
-    not_shown.into_iter().chain(not_described).chain(changed).collect()
+    not_public.into_iter().chain(not_shown).chain(not_described).chain(changed).collect()
 }
 
 #[cfg(test)]

@@ -80,8 +80,17 @@ pub enum PostRule {
         /// Names of options.
         options: Vec<String>,
     },
+    /// The length of the option `tags`: of all tags together, with a comma between two of them, and quotation marks
+    /// around a tag with a space.
+    MaxTagLength {
+        /// In Unicode code points.
+        max: u32,
+    },
     /// The text is not shown. This rule is never violated.
     TextNotShown,
+    /// The platform shows posts to the account alone until it has audited the operator's app. This rule is never
+    /// violated.
+    PrivateUntilAudit,
     /// Files alone are not accepted.
     TextRequired,
 }
@@ -104,7 +113,9 @@ impl PostRule {
             Self::RefusedOptions { .. } => "refused_options",
             Self::VideoOptions { .. } => "video_options",
             Self::DocumentOptions { .. } => "document_options",
+            Self::MaxTagLength { .. } => "max_tag_length",
             Self::TextNotShown => "text_not_shown",
+            Self::PrivateUntilAudit => "private_until_audit",
             Self::TextRequired => "text_required",
         }
     }
@@ -121,6 +132,7 @@ impl PostRule {
             | Self::DocumentOptions { .. } => {
                 return self.option(given).map_or("options".into(), |it| format!("options.{it}").into());
             }
+            Self::MaxTagLength { .. } => "options.tags",
             _ => "content",
         };
         field.into()
@@ -200,7 +212,14 @@ impl PostRule {
                 let name = self.option(options).filter(|_| count_of_type(FileType::Document) == 0)?;
                 Some(format!("accepts the option {name} only with a document; leave the option out"))
             }
-            Self::TextNotShown => None,
+            Self::MaxTagLength { max } => {
+                let quoted = |it: &String| it.chars().count() + if it.contains(' ') { 2 } else { 0 };
+                let tags = options.list("tags");
+                let length = tags.iter().map(quoted).sum::<usize>() + tags.len().saturating_sub(1);
+                (u64::from(*max) < length as u64)
+                    .then(|| format!("accepts tags of at most {max} characters together; these have {length}"))
+            }
+            Self::TextNotShown | Self::PrivateUntilAudit => None,
             // Without files, every post has a text.
             Self::TextRequired => {
                 (text.is_empty() && !media.is_empty()).then(|| "does not accept files alone; add a text".to_owned())
@@ -301,6 +320,18 @@ mod tests {
         let rule = PostRule::MinText { min: 3, counting: Counting::code_points() };
         assert_eq!(fault(&rule, "abc", &[]), None);
         assert_eq!(fault(&rule, "ab", &[]).unwrap(), "needs at least 3 characters; this has 2");
+    }
+
+    #[test]
+    fn tags_have_a_length_together() {
+        let tags = |tags: &[&str]| -> Options {
+            let tags = OptionValue::List(tags.iter().map(|it| (*it).to_owned()).collect());
+            [("tags".to_owned(), tags)].into_iter().collect()
+        };
+        let rule = PostRule::MaxTagLength { max: 9 };
+        assert_eq!(rule.fault("a", &[], &tags(&["boat", "quay"])), None);
+        let expected = "accepts tags of at most 9 characters together; these have 11";
+        assert_eq!(rule.fault("a", &[], &tags(&["boat", "at 1"])).unwrap(), expected);
     }
 
     #[test]

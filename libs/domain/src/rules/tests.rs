@@ -43,6 +43,8 @@ fn every_rule() -> Rules {
         Rule::OfPost(PostRule::MaxLinks { max: 3, option: Some("link".to_owned()) }),
         Rule::OfPost(PostRule::VideoOptions { options: vec!["cover_ms".to_owned()] }),
         Rule::OfPost(PostRule::TextNotShown),
+        Rule::OfPost(PostRule::MaxTagLength { max: 500 }),
+        Rule::OfPost(PostRule::PrivateUntilAudit),
         Rule::OfPost(PostRule::TextRequired),
     ]);
     rules
