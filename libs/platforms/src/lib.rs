@@ -19,6 +19,8 @@ mod discord;
 mod entity;
 mod facebook;
 mod ghost;
+mod google;
+mod google_business;
 mod html;
 mod http_clients;
 mod instagram;
@@ -58,6 +60,7 @@ mod transport_error;
 mod vault;
 mod wordpress;
 mod x;
+mod youtube;
 
 pub use account::{Account, AccountDetails, Credentials, UnreadableCredentials};
 pub use app::{AppCredentials, AppSource, AppUnavailable, ExtraSecrets, InvalidExtraSecrets};

@@ -54,6 +54,7 @@ registered! {
     discord,
     facebook,
     ghost,
+    google_business,
     instagram,
     linkedin,
     mastodon,
@@ -65,6 +66,7 @@ registered! {
     threads,
     wordpress,
     x,
+    youtube,
 }
 
 /// The traits that a registry can serve: `dyn Connect`, `dyn Publish`, or `dyn Platform` for what

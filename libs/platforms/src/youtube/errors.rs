@@ -1,0 +1,48 @@
+//! What YouTube's errors mean.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::TITLE;
+use crate::google;
+use crate::kit::{ErrorKind, ErrorRule, ErrorTable};
+
+pub(super) const ERRORS: ErrorTable = ErrorTable {
+    title: TITLE,
+    rules: &[
+        ErrorRule::codes(&["quotaExceeded", "dailyLimitExceeded"])
+            .kind(ErrorKind::RateLimited)
+            .retry_at(next_reset)
+            .user_message(QUOTA),
+        ErrorRule::codes(&["rateLimitExceeded"])
+            .message_contains(&["per day"])
+            .kind(ErrorKind::RateLimited)
+            .retry_at(next_reset)
+            .user_message(QUOTA),
+        ErrorRule::codes(&["rateLimitExceeded", "userRateLimitExceeded"]).kind(ErrorKind::RateLimited),
+        ErrorRule::codes(&["uploadLimitExceeded"])
+            .kind(ErrorKind::RateLimited)
+            .retry_after(TimeDelta::hours(24))
+            .user_message("the channel has reached YouTube's limit of uploads in 24 hours"),
+        ErrorRule::codes(&["youtubeSignupRequired"])
+            .kind(ErrorKind::Unauthorized)
+            .user_message("the Google account has no YouTube channel any more"),
+        ErrorRule::codes(&["authenticatedUserAccountClosed", "authenticatedUserAccountSuspended"])
+            .kind(ErrorKind::Unauthorized),
+        google::API_DISABLED,
+        google::SCOPE_MISSING,
+        ErrorRule::status(404)
+            .and_codes(&["videoNotFound"])
+            .user_message("the video was deleted from the channel before its publication"),
+        ErrorRule::codes(&["processingFailure"]).kind(ErrorKind::ServerError),
+    ],
+    ..google::ERRORS
+};
+
+const QUOTA: &str = "this service has used up its quota of YouTube for today; the quota is renewed at midnight in \
+                     Pacific time";
+
+/// When the quota of a project is renewed. 08:00 UTC is midnight in Pacific standard time, and an hour after midnight in summer.
+fn next_reset(now: DateTime<Utc>) -> DateTime<Utc> {
+    let today = now.date_naive().and_time(chrono::NaiveTime::MIN).and_utc() + TimeDelta::hours(8);
+    if now < today { today } else { today + TimeDelta::days(1) }
+}
