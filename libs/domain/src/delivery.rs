@@ -350,10 +350,10 @@ impl Delivery {
     /// Whether the sweep might plan the next step too late, so that the writer must put the
     /// delivery on the queue.
     pub fn is_imminent(&self, now: DateTime<Utc>) -> bool {
-        match self.state {
-            State::Waiting => self.next_step_at - now <= ENQUEUE_WINDOW,
-            _ => self.due_at.is_some(),
-        }
+        // The sweep plans no deferred roll-up, whose position in the index is not its time.
+        let is_deferred = self.state != State::Waiting && self.due_at.is_some_and(|it| it != self.next_step_at);
+        let has_step = self.state == State::Waiting || self.due_at.is_some();
+        is_deferred || has_step && self.next_step_at - now <= ENQUEUE_WINDOW
     }
 
     /// Whether an error delays the delivery and nothing of it can be public: no call was started,

@@ -16,11 +16,20 @@ pub struct Published {
     /// What a reply to it needs in addition to the id, in the adapter's own form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handle: Option<String>,
+    /// Whether the platform has given it to a person, who finishes it in the platform's app. It is not public yet, and
+    /// no call of ours can make it public.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub handed_over: bool,
 }
 
 impl Published {
     pub fn new(platform_post_id: impl Into<String>, at: DateTime<Utc>) -> Self {
-        Self { platform_post_id: platform_post_id.into(), at, url: None, handle: None }
+        Self { platform_post_id: platform_post_id.into(), at, url: None, handle: None, handed_over: false }
+    }
+
+    #[must_use]
+    pub fn handed_over(self) -> Self {
+        Self { handed_over: true, ..self }
     }
 
     #[must_use]

@@ -14,7 +14,10 @@ impl Post {
         let mut post = self.clone();
         if !self.status.is_pending() {
             for delivery in deliveries {
-                post.roll_up_comment(delivery);
+                post.roll_up_after_publication(delivery);
+            }
+            if post.status == PostStatus::Published && post.targets.iter().any(|it| it.status == TargetStatus::Failed) {
+                post.status = PostStatus::Failed;
             }
             if post != *self {
                 post.updated_at = now;
@@ -42,11 +45,14 @@ impl Post {
 }
 
 impl Post {
-    /// Takes over the outcome of a first comment. The post may have ended before, and may have been
-    /// changed since: a published target keeps its delivery.
-    fn roll_up_comment(&mut self, delivery: &Delivery) {
+    /// Takes over the outcome of a first comment, or that the platform has removed the post. The post may have ended
+    /// before, and may have been changed since: a published target keeps its delivery.
+    fn roll_up_after_publication(&mut self, delivery: &Delivery) {
         let target = self.targets.iter_mut().find(|it| it.target_id == delivery.target_id);
         if let Some(target) = target.filter(|it| it.status == TargetStatus::Published) {
+            if matches!(delivery.state, State::Failed { .. }) {
+                return target.roll_up(delivery);
+            }
             target.add_public(&delivery.published);
             target.comment_error.clone_from(&delivery.comment_error);
             if delivery.state == State::Published {
@@ -101,6 +107,8 @@ impl Target {
                 self.release_charges();
             }
             State::Failed { reason, class } => {
+                // None is left if the platform has removed the post.
+                self.public.truncate(delivery.published.len());
                 self.status = TargetStatus::Failed;
                 self.error_message = Some(reason.clone());
                 self.failure = Some(*class);

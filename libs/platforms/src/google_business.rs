@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::AccountInfo;
-use domain::delivery::{Published, Resolution};
+use domain::delivery::{AttemptError, Published, Resolution};
 use domain::media::{Attachment, MAX_FETCHED_PICTURE_BYTES, MimeType, PictureBounds};
 use domain::options::{OptionKind, OptionSpec, TextForm};
 use domain::rules::{Counting, FileRule, OptionCondition, PostRule, Rule, Rules};
@@ -38,6 +38,7 @@ use crate::kit::{
 };
 use crate::lead_times::LeadTimes;
 use crate::oauth2::OAuth2;
+use crate::platform::{FollowUp, Followed};
 use crate::platform_info::Access;
 use crate::publish_request::PublishRequest;
 use crate::recognition::PostMatch;
@@ -131,6 +132,10 @@ const ERRORS: ErrorTable = ErrorTable {
 
 /// Only JPEG and PNG are accepted, of at most 5 MB. The longest side is not documented.
 const BOUNDS: PictureBounds = PictureBounds::new(MAX_FETCHED_PICTURE_BYTES, 4_096);
+
+/// The follow-up that reads the state of the post again, and how long after the publication.
+const REVIEW: &str = "review";
+const REVIEWED_AFTER: [TimeDelta; 2] = [TimeDelta::hours(1), TimeDelta::days(1)];
 
 const PUBLISH_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -229,13 +234,8 @@ impl PublishAdapter for GoogleBusiness {
 
     /// The reference is the name of the post.
     async fn find_accepted(&self, request: &PublishRequest<'_>, name: &Value) -> Result<Resolution, CallError> {
-        let path: Vec<&str> = ["v4"].into_iter().chain(name.as_str().unwrap_or_default().split('/')).collect();
-        let post: LocalPost = match self.posts.get(Auth::post(request), &path).read().await {
-            Ok(post) => post,
-            Err(error) if error.is_status(StatusCode::NOT_FOUND) => {
-                return Ok(Resolution::Undeterminable { advice: "it was deleted on Google".to_owned() });
-            }
-            Err(error) => return Err(error),
+        let Some(post) = self.post(request, name.as_str().unwrap_or_default()).await? else {
+            return Ok(Resolution::Undeterminable { advice: "it was deleted on Google".to_owned() });
         };
         Ok(match post.state() {
             PostState::Public => {
@@ -244,6 +244,31 @@ impl PublishAdapter for GoogleBusiness {
             PostState::NotYetPublic(reason) => Resolution::Pending { reason },
             PostState::Refused(reason) => Resolution::Refused { reason },
         })
+    }
+
+    /// Google may reject a post after it was public.
+    fn follow_ups(&self, _: &PublishRequest<'_>) -> Vec<&'static str> {
+        vec![REVIEW]
+    }
+
+    async fn follow_up(
+        &self,
+        request: &PublishRequest<'_>,
+        follow_up: &FollowUp<'_>,
+    ) -> Result<Followed, AttemptError> {
+        let again = |next: usize| match REVIEWED_AFTER.get(next) {
+            Some(wait) => Followed::Again { progress: next.to_string(), at: follow_up.published.at + *wait },
+            None => Followed::Done,
+        };
+        let Some(review) = follow_up.progress else { return Ok(again(0)) };
+        match self.post(request, &follow_up.published.platform_post_id).await?.map(|it| it.state()) {
+            Some(PostState::Refused(reason)) => Ok(Followed::Removed { reason }),
+            // A person has deleted it.
+            None => Ok(Followed::Done),
+            Some(PostState::Public | PostState::NotYetPublic(_)) => {
+                Ok(again(review.parse::<usize>().map_or(REVIEWED_AFTER.len(), |it| it + 1)))
+            }
+        }
     }
 
     fn look_up_method(&self, _: &PublishRequest<'_>) -> LookUpMethod {
@@ -267,6 +292,18 @@ impl PublishAdapter for GoogleBusiness {
 
     fn compare(&self, request: &PublishRequest<'_>, _: &Prepared<'_, ()>, listed: &ListedPost) -> PostMatch {
         local_post::compare(request.text, request.options, listed)
+    }
+}
+
+impl GoogleBusiness {
+    /// The post with this name, `None` if it was deleted.
+    async fn post(&self, request: &PublishRequest<'_>, name: &str) -> Result<Option<LocalPost>, CallError> {
+        let path: Vec<&str> = ["v4"].into_iter().chain(name.split('/')).collect();
+        match self.posts.get(Auth::post(request), &path).read().await {
+            Ok(post) => Ok(Some(post)),
+            Err(error) if error.is_status(StatusCode::NOT_FOUND) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }
 

@@ -45,6 +45,11 @@ pub enum Followed {
         /// Not before this time.
         at: DateTime<Utc>,
     },
+    /// The platform has removed the post since its publication, and nothing of it is public.
+    Removed {
+        /// For the user.
+        reason: String,
+    },
 }
 
 /// The operations that every program with credentials needs. [`Connect`] and [`Publish`] have the
@@ -196,7 +201,7 @@ pub trait Publish: Platform {
         Vec::new()
     }
 
-    /// A step of one of [`Publish::follow_ups`], with one call that changes something. It is
+    /// A step of one of [`Publish::follow_ups`], with one call that changes something, or none. It is
     /// retried within an hour if it certainly had no effect. A call with an unknown outcome is not
     /// repeated.
     async fn follow_up(

@@ -427,7 +427,9 @@ impl Publishing {
         if written? == WriteOutcome::Conflict {
             return Ok(Continue::Done);
         }
-        if let (State::Waiting, State::Failed { class, .. }) = (&before.state, &after.state) {
+        if let State::Failed { class, .. } = &after.state
+            && before.state != after.state
+        {
             tracing::info!(
                 target: metrics::TARGET, failed = 1, class = class.as_str(), platform = after.provider,
                 user_id = %after.user_id, post_id = %after.post_id, target_id = %after.target_id, "target failed"

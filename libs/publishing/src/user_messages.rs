@@ -99,6 +99,13 @@ fn after_refusal(segment: SegmentKind, platform: &str) -> String {
     }
 }
 
+/// The error of a post that its platform has removed since its publication.
+pub(crate) fn removed_post(reason: &str, connection: &Connection) -> String {
+    let platform = &connection.rules.title;
+    let reason = without_full_stop(reason);
+    format!("{platform} published the post, and removed it later: {reason}. Edit the post and reschedule it.")
+}
+
 fn not_prepared_yet(platform: &str, reason: &str) -> String {
     format!("The post could not be prepared for {platform}: {}.", without_full_stop(reason))
 }

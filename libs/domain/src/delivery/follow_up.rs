@@ -1,14 +1,15 @@
-//! Follow-ups of a publication, such as a first comment or an entry in a playlist. They are best
-//! effort: whatever their outcome, the post counts as published, and a call with an unknown outcome
-//! is not repeated.
+//! Follow-ups of a publication, such as an entry in a playlist. They are best effort: whatever their
+//! outcome, the post counts as published, and a call with an unknown outcome is not repeated. Only a
+//! follow-up that finds the post removed by the platform changes that.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::transitions::with_jitter;
-use super::{AttemptError, Delivery, NextStep, State};
+use super::{AttemptError, Delivery, FailureClass, NextStep, State};
 
-/// How long follow-ups are tried, after the publication or a deferred roll-up.
+/// How long follow-ups are tried: after the publication, a deferred roll-up, or the time at which the next step of one is
+/// due.
 pub const FOLLOW_UP_WINDOW: TimeDelta = TimeDelta::hours(1);
 
 /// Of each follow-up.
@@ -71,8 +72,17 @@ impl Delivery {
     pub fn continue_follow_up(mut self, progress: String, at: DateTime<Utc>) -> Self {
         if let Some(it) = &mut self.follow_ups {
             (it.progress, it.attempts, it.call_begun_at) = (Some(progress), 0, None);
+            it.ends_at = it.ends_at.max(at + FOLLOW_UP_WINDOW);
         }
         self.wait_until(at, None)
+    }
+
+    /// Records that the platform has removed the post since its publication: nothing of it is public.
+    #[must_use]
+    pub fn record_removal(mut self, reason: String) -> Self {
+        self.published.clear();
+        self.state = State::Failed { reason, class: FailureClass::Refused };
+        self.drop_follow_ups()
     }
 
     /// Records the result of the first follow-up, or of a call for it. It is retried a few times if
@@ -204,6 +214,20 @@ mod tests {
         let halfway = published(&["comment"]).begin_follow_up(noon()).continue_follow_up("1".to_owned(), noon());
         let restarted = halfway.begin_follow_up(noon()).record_follow_up(Err(&expired), noon(), 0);
         assert_eq!(restarted.follow_ups.unwrap().progress, None);
+    }
+
+    #[test]
+    fn follow_up_may_find_the_post_removed_a_day_later() {
+        let a_day_later = noon() + TimeDelta::days(1);
+        let waiting = published(&["review"]).begin_follow_up(noon()).continue_follow_up("1".to_owned(), a_day_later);
+        assert!(!waiting.is_imminent(noon()), "the sweep plans it");
+        assert_eq!(waiting.next_step(a_day_later), NextStep::FollowUp);
+
+        let removed = waiting.begin_follow_up(a_day_later).record_removal("not wanted".to_owned());
+
+        let expected = State::Failed { reason: "not wanted".to_owned(), class: FailureClass::Refused };
+        assert_eq!((removed.state.clone(), removed.published.len()), (expected, 0));
+        assert_eq!(removed.next_step(a_day_later), NextStep::RollUp);
     }
 
     #[test]

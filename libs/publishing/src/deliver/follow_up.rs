@@ -10,6 +10,7 @@ use storage::ConnectionRecord;
 
 use super::{AttemptContext, Continue, TOO_LATE};
 use crate::host_permits::HostPermit;
+use crate::user_messages::removed_post;
 use crate::{Publishing, PublishingError};
 
 /// Names of the follow-ups of a post, whichever of its segments this request is for.
@@ -32,7 +33,7 @@ pub(super) fn follow_up_names(
 
 impl Publishing {
     /// Makes one step of the next follow-up. A failure is only logged: the post is published and
-    /// stays so.
+    /// stays so, unless the step finds that the platform has removed it.
     pub(super) async fn follow_up(
         &self,
         context: AttemptContext<'_>,
@@ -62,6 +63,9 @@ impl Publishing {
         let error_kind_name = result.as_ref().err().map(error_kind);
         let after = match result {
             Ok(Followed::Again { progress, at }) => delivery.clone().continue_follow_up(progress, at),
+            Ok(Followed::Removed { reason }) => {
+                delivery.clone().record_removal(removed_post(&reason, &record.connection))
+            }
             Ok(Followed::Done) => delivery.clone().record_follow_up(Ok(()), now, self.random.u32()),
             Err(error) => delivery.clone().record_follow_up(Err(&error), now, self.random.u32()),
         };

@@ -51,6 +51,28 @@ async fn follow_ups_run_in_order_and_delay_nothing() {
     assert_eq!((harness.fake.calls(), missed_in(&log)), (1, vec![]));
 }
 
+/// An hour later, the platform shows the post; a day later it has removed it. Its user is told, and can send it again.
+#[tokio::test]
+async fn post_that_the_platform_removed_has_failed() {
+    let review = |progress: &str, at| Ok(Followed::Again { progress: progress.to_owned(), at });
+    let removed = Ok(Followed::Removed { reason: "it breaks the rules.".to_owned() });
+    let fake = fake([review("1", later(3_600)), review("2", later(86_400)), removed]);
+    let harness = PublishingHarness::with(1, FakePlatform { follow_ups: vec!["review"], ..fake }).await;
+    let post = harness.schedule("Hello", later(5)).await;
+
+    harness.live(later(80_000)).await;
+    assert_eq!(harness.post(&post).await.status, PostStatus::Published);
+    harness.live(later(90_000)).await;
+
+    let after = harness.post(&post).await;
+    let message =
+        "Sandbox published the post, and removed it later: it breaks the rules. Edit the post and reschedule it.";
+    assert_eq!((after.status, after.targets[0].error_message.as_deref()), (PostStatus::Failed, Some(message)));
+    assert!(!after.targets[0].is_public());
+    let types = ["post.scheduled", "target.published", "post.published", "target.failed", "post.failed"];
+    assert_eq!((harness.events.types(), harness.due().await.len()), (types.to_vec(), 0));
+}
+
 #[tokio::test]
 async fn follow_ups_run_after_an_unknown_outcome_too() {
     let harness = PublishingHarness::with(1, fake([]).with_faults([PublishFault::LostAnswer])).await;
