@@ -215,6 +215,10 @@ fn check_target(target: &Value) -> Result {
         fields.push("thread");
         list(target, "thread")?.iter().try_for_each(check_thread_entry)?;
     }
+    if target.get("handed_over").is_some() {
+        fields.push("handed_over");
+        same(&target["handed_over"], &Value::Bool(true), "handed_over is absent unless it is true")?;
+    }
     // A target has `media` only if it has its own.
     if let Some(media) = target.get("media") {
         fields.push("media");

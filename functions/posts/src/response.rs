@@ -81,6 +81,7 @@ fn target_view(post: &Post, target: &Target, links: &Links) -> contract::PostPla
         published_at: published.map(|it| Timestamp(it.at)),
         platform_post_id: published.map(|it| it.platform_post_id.clone()),
         platform_post_url: published.and_then(|it| it.url.clone()),
+        handed_over: published.is_some_and(|it| it.handed_over),
         error_message: target.error_message.clone(),
         segments: post.segment_views(target).iter().map(|it| segment_view(it, links)).collect(),
     }

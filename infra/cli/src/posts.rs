@@ -154,8 +154,10 @@ pub(crate) fn describe(post: &Post, paint: fn(&str) -> String) -> String {
         lines.extend(reply.media.iter().map(describe_file));
     }
     for entry in &post.platforms {
-        let details = [entry.platform_post_url.as_deref(), entry.error_message.as_deref()];
-        lines.push(described(&entry_name(entry), &paint(&plain(entry.status.as_str())), &details, "  "));
+        let hint = entry.handed_over.then_some("finish it in the app of the platform");
+        let details = [hint, entry.platform_post_url.as_deref(), entry.error_message.as_deref()];
+        let status = if entry.handed_over { "handed over" } else { entry.status.as_str() };
+        lines.push(described(&entry_name(entry), &paint(&plain(status)), &details, "  "));
         // Without replies and comments, the state of the only segment is that of the entry.
         if 1 < entry.segments.len() {
             lines

@@ -130,6 +130,10 @@ pub struct PostPlatform {
     /// The URL of the public post; null if it is unknown.
     #[schema(example = "https://mastodon.example/@harbour/112233")]
     pub platform_post_url: Option<String>,
+    /// True if the platform has given the post to a person, who finishes it in the platform's app: it is `published` as far
+    /// as this service can publish it, and not public before that. Absent otherwise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub handed_over: bool,
     /// Why the post is not public on this account, and what to do; null if there is nothing to report.
     pub error_message: Option<String>,
     /// What is published on this account, in order: the post, the replies of its thread, and the

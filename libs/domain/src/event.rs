@@ -54,8 +54,13 @@ impl Event {
         }
     }
 
+    /// `handed_over` is there, and true, if a person finishes the post in the platform's app.
     pub fn target_published(post: &Post, target: &Target) -> Self {
-        Self::for_target("target.published", post, target)
+        let mut event = Self::for_target("target.published", post, target);
+        if target.published().is_some_and(|it| it.handed_over) {
+            event.detail["handed_over"] = true.into();
+        }
+        event
     }
 
     pub fn target_failed(post: &Post, target: &Target) -> Self {

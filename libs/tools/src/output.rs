@@ -49,6 +49,8 @@ pub(crate) struct AccountSummary {
     #[schemars(with = "String")]
     pub(crate) status: TargetStatus,
     pub(crate) url: Option<String>,
+    /// Whether the person has to finish the post in the platform's app.
+    pub(crate) handed_over: bool,
     pub(crate) segments: Vec<SegmentSummary>,
 }
 

@@ -84,6 +84,7 @@ fn summary(post: &Post) -> PostSummary {
         username: it.username.clone(),
         status: it.status.clone(),
         url: it.platform_post_url.clone(),
+        handed_over: it.handed_over,
         segments: segments(it),
     };
     PostSummary {
@@ -142,6 +143,10 @@ pub(crate) fn stands(server: &Server, post: &Post) -> String {
         }
         (PostStatus::Published, _) if has_failed_comment(post) => format!(
             "Post {id} is public on all its accounts, but a first comment failed. Call explain_error to see why."
+        ),
+        (PostStatus::Published, _) if post.platforms.iter().any(|it| it.handed_over) => format!(
+            "Post {id} is handed over where handed_over is true: the person finishes it in the platform's app, and it is \
+             not public before that. It is public on its other accounts."
         ),
         (PostStatus::Published, _) => format!("Post {id} is public on all its accounts."),
         (PostStatus::Failed, _) if has_public_part(post) => format!(

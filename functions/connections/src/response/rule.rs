@@ -83,14 +83,15 @@ fn post_rule_value(rule: &PostRule) -> Value {
         | PostRule::MaxTextWithVideo { max, .. }
         | PostRule::MaxHashtags { max }
         | PostRule::MaxMentions { max }
-        | PostRule::MaxLinks { max, .. } => json!(max),
+        | PostRule::MaxLinks { max, .. }
+        | PostRule::MaxTagLength { max } => json!(max),
         PostRule::MaxAllBytes { max } => json!(max),
         PostRule::NotWithMedia { options }
         | PostRule::RequiredOptions { options }
         | PostRule::RefusedOptions { options }
         | PostRule::VideoOptions { options }
         | PostRule::DocumentOptions { options } => json!(options),
-        PostRule::TextNotShown | PostRule::TextRequired => json!(YES),
+        PostRule::TextNotShown | PostRule::TextRequired | PostRule::PrivateUntilAudit => json!(YES),
     }
 }
 
@@ -119,6 +120,7 @@ fn post_rule_unit(rule: &PostRule) -> Option<&'static str> {
         | PostRule::MaxTextWithMedia { counting, .. }
         | PostRule::MaxTextWithVideo { counting, .. } => Some(unit_name(counting)),
         PostRule::MinImages { .. } | PostRule::MinVideos { .. } => Some("files"),
+        PostRule::MaxTagLength { .. } => Some("characters"),
         PostRule::MaxAllBytes { .. } => Some("bytes"),
         PostRule::MaxHashtags { .. } => Some("hashtags"),
         PostRule::MaxMentions { .. } => Some("mentions"),
@@ -129,7 +131,8 @@ fn post_rule_unit(rule: &PostRule) -> Option<&'static str> {
         | PostRule::VideoOptions { .. }
         | PostRule::DocumentOptions { .. }
         | PostRule::TextNotShown
-        | PostRule::TextRequired => None,
+        | PostRule::TextRequired
+        | PostRule::PrivateUntilAudit => None,
     }
 }
 

@@ -129,7 +129,11 @@ impl TargetRow {
     fn new(post: &Post, target: &Target, accounts: &Accounts) -> Self {
         let account = accounts.get(&target.connection_id);
         let is_failed = target.status == TargetStatus::Failed;
+        let is_handed_over = target.published().is_some_and(|it| it.handed_over);
         let advice = match account {
+            _ if is_handed_over => {
+                Some("The post is not public yet. Open the app of this platform, and finish it there.")
+            }
             _ if target.status == TargetStatus::Published => None,
             None => Some("This account is no longer connected. Connect it again, or remove it from the post."),
             // Otherwise the message contains it.
@@ -147,7 +151,11 @@ impl TargetRow {
             mark: PlatformMark::new(&target.provider),
             platform: account.map_or_else(|| target.provider.clone(), |it| it.rules.title.clone()),
             name: handle.or_else(|| target.username.clone()),
-            state: state(target.status, target.error_message.as_deref(), post.status),
+            state: if is_handed_over {
+                "Handed over"
+            } else {
+                state(target.status, target.error_message.as_deref(), post.status)
+            },
             is_good: target.status == TargetStatus::Published,
             is_bad: is_failed,
             message: target.error_message.clone(),
