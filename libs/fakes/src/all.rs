@@ -9,6 +9,7 @@ use crate::bluesky::Bluesky;
 use crate::discord::Discord;
 use crate::facebook::Facebook;
 use crate::ghost::Ghost;
+use crate::google_business::GoogleBusiness;
 use crate::instagram::Instagram;
 use crate::linkedin::LinkedIn;
 use crate::mastodon;
@@ -19,6 +20,7 @@ use crate::telegram::Telegram;
 use crate::threads::Threads;
 use crate::wordpress::Wordpress;
 use crate::x::X;
+use crate::youtube::Youtube;
 
 /// Starts all fakes with this clock.
 pub async fn start_all(clock: &Clock) -> Vec<Arc<dyn FakePlatform>> {
@@ -27,6 +29,7 @@ pub async fn start_all(clock: &Clock) -> Vec<Arc<dyn FakePlatform>> {
         Arc::new(<Discord>::start(clock.clone()).await),
         Arc::new(<Facebook>::start(clock.clone()).await),
         Arc::new(Ghost::start(clock.clone()).await),
+        Arc::new(GoogleBusiness::<true>::start(clock.clone()).await),
         Arc::new(<Instagram>::start(clock.clone()).await),
         Arc::new(<LinkedIn>::start(clock.clone()).await),
         Arc::new(<mastodon::Server>::start(clock.clone()).await),
@@ -37,6 +40,7 @@ pub async fn start_all(clock: &Clock) -> Vec<Arc<dyn FakePlatform>> {
         Arc::new(Threads::start(clock.clone()).await),
         Arc::new(<Wordpress>::start(clock.clone()).await),
         Arc::new(X::start(clock.clone()).await),
+        Arc::new(Youtube::start(clock.clone()).await),
     ]
 }
 

@@ -17,6 +17,7 @@ conformance_of! {
     facebook: fakes::facebook::Facebook;
     facebook_for_business: fakes::facebook::Facebook<true>;
     ghost: fakes::ghost::Ghost;
+    google_business: fakes::google_business::GoogleBusiness<true>;
     instagram: fakes::instagram::Instagram;
     instagram_by_facebook: fakes::instagram::Instagram<true>;
     linkedin: fakes::linkedin::LinkedIn;
@@ -37,4 +38,5 @@ conformance_of! {
     wordpress: fakes::wordpress::Wordpress;
     wordpress_without_permalinks: fakes::wordpress::Wordpress<true>;
     x: fakes::x::X;
+    youtube: fakes::youtube::Youtube;
 }

@@ -201,7 +201,7 @@ impl PublishAdapter for GoogleBusiness {
     const TITLE: &'static str = TITLE;
     const FETCHES_FILES: bool = true;
     /// Nothing is documented about how soon the list has a post.
-    const SETTLE_TIME: TimeDelta = TimeDelta::minutes(2);
+    const SETTLE_TIME: TimeDelta = TimeDelta::seconds(90);
 
     type Uploaded = ();
 
@@ -314,7 +314,8 @@ fn rules() -> Rules {
     };
     let rules = [
         Rule::OfPost(PostRule::TextRequired),
-        Rule::max_text(1_500, Counting::code_points()),
+        // The strictest count of characters.
+        Rule::max_text(1_500, Counting::utf16()),
         Rule::max_images(1),
         Rule::mime_types([MimeType::Jpeg, MimeType::Png, MimeType::Webp]),
         Rule::OfFiles(FileRule::FittedImageBytes { max: BOUNDS.max_bytes }),

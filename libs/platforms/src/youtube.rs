@@ -61,7 +61,7 @@ const PUBLIC: &str = "public";
 const PRIVATE: &str = "private";
 const CREATIVE_COMMONS: &str = "creative_commons";
 
-/// In characters.
+/// In UTF-16 units, the strictest count of characters.
 const MAX_TITLE: usize = 100;
 
 /// In UTF-8.
@@ -69,7 +69,7 @@ const MAX_DESCRIPTION_BYTES: usize = 5_000;
 
 const TITLE_FORM: TextForm = TextForm {
     pattern: "^[^<>]*[^<>\\s][^<>]*$",
-    has: |it| !it.contains(['<', '>']) && !it.trim().is_empty(),
+    has: |it| !it.contains(['<', '>']) && !it.trim().is_empty() && it.encode_utf16().count() <= MAX_TITLE,
     max: MAX_TITLE,
     examples: &["A day at the harbor"],
 };

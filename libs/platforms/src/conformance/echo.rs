@@ -18,7 +18,7 @@ pub fn with_request(error_body: &[u8], authorization: &str, request: &[u8]) -> O
         body["error"] = serde_json::from_slice(&with_request(&nested, authorization, request)?).ok()?;
         return serde_json::to_vec(&body).ok();
     }
-    if body["errors"][0]["message"].is_string() {
+    if !body["message"].is_string() && body["errors"][0]["message"].is_string() {
         let nested = serde_json::to_vec(&body["errors"][0]).ok()?;
         body["errors"][0] = serde_json::from_slice(&with_request(&nested, authorization, request)?).ok()?;
         return serde_json::to_vec(&body).ok();

@@ -58,7 +58,9 @@ struct Address {
 #[serde(rename_all = "camelCase")]
 struct Metadata {
     maps_uri: Option<String>,
-    can_operate_local_post: Option<bool>,
+    /// Absent if false, as in all JSON of Google.
+    #[serde(default)]
+    can_operate_local_post: bool,
 }
 
 impl Location {
@@ -104,7 +106,7 @@ pub(super) async fn list(google: &GoogleBusiness, auth: Auth<'_>) -> Result<Gran
     let mut found = Vec::new();
     for (account, location) in lists.iter().flat_map(|(account, list)| list.iter().map(move |it| (account, it))) {
         let Some(id) = location.id() else { continue };
-        if location.metadata.can_operate_local_post != Some(false) && seen.insert(id) && found.len() < MAX_LOCATIONS {
+        if location.metadata.can_operate_local_post && seen.insert(id) && found.len() < MAX_LOCATIONS {
             found.push((format!("accounts/{account}/locations/{id}"), location));
         }
     }

@@ -46,6 +46,8 @@ struct Comment {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct CommentSnippet {
+    /// For the author only.
+    text_original: Option<String>,
     text_display: Option<String>,
     published_at: Option<String>,
     author_channel_id: Option<ChannelId>,
@@ -157,13 +159,13 @@ impl PublishAdapter for YouTube {
         let call = call.query(&page.iter().map(|it| ("pageToken", it)).collect::<Vec<_>>());
         let page: Page<CommentThread> = call.max_bytes(COMMENT_PAGE_BYTES).read().await?;
         let listed = |thread: CommentThread| {
-            let CommentSnippet { text_display, published_at, author_channel_id } =
+            let CommentSnippet { text_original, text_display, published_at, author_channel_id } =
                 thread.snippet.top_level_comment.snippet;
             let at = published_at.and_then(|it| DateTime::parse_from_rfc3339(&it).ok());
             ListedPost {
                 at: at.map(|it| it.to_utc()),
                 url: Some(comment_url(video, &thread.id)),
-                content: json!([author_channel_id.map(|it| it.value), text_display]),
+                content: json!([author_channel_id.map(|it| it.value), text_original.or(text_display)]),
                 id: thread.id,
                 ..ListedPost::default()
             }
@@ -197,7 +199,8 @@ impl YouTube {
     async fn comment(&self, request: &PublishRequest<'_>) -> Result<Published, CallError> {
         let video = commented_video(request)?;
         let comment = json!({ "snippet": { "textOriginal": request.text } });
-        let body = json!({ "snippet": { "videoId": video, "topLevelComment": comment } });
+        let channel = &request.profile.account_id;
+        let body = json!({ "snippet": { "channelId": channel, "videoId": video, "topLevelComment": comment } });
         let call = self.api.post(Auth::post(request), &["youtube", "v3", "commentThreads"]).effect(Effect::Public);
         let call = call.query(&[("part", "snippet")]).json(&body).timeout(PUBLISH_TIMEOUT);
         let CommentThread { id, .. } = call.read().await?;

@@ -228,7 +228,12 @@ fn title(request: &PublishRequest<'_>) -> String {
     let first_line = || request.text.lines().map(allowed).find(|it| !it.is_empty());
     let title = request.options.text(VIDEO_TITLE).map(str::to_owned).or_else(first_line);
     let title = title.unwrap_or_else(|| "Video".to_owned());
-    title.chars().take(MAX_TITLE).collect::<String>().trim_end().to_owned()
+    let mut units = 0;
+    let fits = |it: &char| {
+        units += it.len_utf16();
+        units <= MAX_TITLE
+    };
+    title.chars().take_while(fits).collect::<String>().trim_end().to_owned()
 }
 
 /// YouTube refuses `<` and `>`. The similar characters have three bytes each, for which there may be no room.

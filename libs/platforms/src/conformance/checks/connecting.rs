@@ -1,6 +1,7 @@
 //! Connect flows.
 
 use chrono::TimeDelta;
+use domain::connection::AccountInfo;
 use secrecy::ExposeSecret;
 
 use crate::conformance::adapter_harness::{AdapterHarness, ORIGIN, callback_at};
@@ -14,7 +15,9 @@ pub async fn user_connects_an_account<N: FakePlatform>() {
     let account = harness.connect().await;
 
     assert!(!account.profile.account_id.is_empty());
-    assert!(account.profile.username.as_deref().is_some_and(|it| !it.is_empty() && !it.starts_with('@')));
+    let AccountInfo { username, display_name, .. } = &account.profile;
+    assert!(username.as_deref().is_none_or(|it| !it.is_empty() && !it.starts_with('@')));
+    assert!(username.is_some() || display_name.is_some(), "people can tell their accounts apart");
     assert!(!account.scopes.is_empty(), "what was granted is shown to the user");
     assert!(!account.rules.rules.is_empty());
     assert_eq!(harness.fake.grant_count(), 1);

@@ -3,9 +3,8 @@
 
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
-use domain::media::MimeType;
 
-use super::publishing::{main_type, needs_media};
+use super::publishing::{file_calls, main_type, needs_media};
 use crate::conformance::adapter_harness::AdapterHarness;
 use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use crate::conformance::samples::sample;
@@ -147,9 +146,7 @@ pub async fn response_of_an_intermediary_delays_a_file<N: FakePlatform>() {
     let account = harness.connect().await;
     let mut violations = Violations::default();
     let pages = STATUSES.map(|status| InjectedFault::Intermediary { status });
-    for (call, mime_type) in
-        [(Call::Upload, main_type(&account)), (Call::Process, MimeType::Mp4), (Call::Upload, MimeType::Mp4)]
-    {
+    for (call, mime_type) in file_calls(&account) {
         for fault in pages.into_iter().chain([InjectedFault::CutBody, InjectedFault::EmptyBody]) {
             if !harness.fake.can_fail(call, fault) {
                 continue;
