@@ -18,6 +18,7 @@ use crate::pinterest::Pinterest;
 use crate::slack::Slack;
 use crate::telegram::Telegram;
 use crate::threads::Threads;
+use crate::tiktok::TikTok;
 use crate::wordpress::Wordpress;
 use crate::x::X;
 use crate::youtube::Youtube;
@@ -38,6 +39,7 @@ pub async fn start_all(clock: &Clock) -> Vec<Arc<dyn FakePlatform>> {
         Arc::new(<Slack>::start(clock.clone()).await),
         Arc::new(Telegram::start(clock.clone()).await),
         Arc::new(Threads::start(clock.clone()).await),
+        Arc::new(<TikTok>::start(clock.clone()).await),
         Arc::new(<Wordpress>::start(clock.clone()).await),
         Arc::new(X::start(clock.clone()).await),
         Arc::new(Youtube::start(clock.clone()).await),

@@ -21,6 +21,7 @@ pub mod pinterest;
 pub mod slack;
 pub mod telegram;
 pub mod threads;
+pub mod tiktok;
 pub mod wordpress;
 pub mod x;
 pub mod youtube;

@@ -35,6 +35,9 @@ conformance_of! {
     slack_with_token_rotation: fakes::slack::Slack<fakes::slack::TokenRotation>;
     telegram: fakes::telegram::Telegram;
     threads: fakes::threads::Threads;
+    tiktok: fakes::tiktok::TikTok<true, true>;
+    tiktok_inbox: fakes::tiktok::TikTok;
+    tiktok_photos: fakes::tiktok::TikTok<true>;
     wordpress: fakes::wordpress::Wordpress;
     wordpress_without_permalinks: fakes::wordpress::Wordpress<true>;
     x: fakes::x::X;

@@ -56,6 +56,7 @@ mod setup;
 mod slack;
 mod telegram;
 mod threads;
+mod tiktok;
 mod transport_error;
 mod vault;
 mod wordpress;

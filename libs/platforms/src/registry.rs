@@ -64,6 +64,7 @@ registered! {
     slack,
     telegram,
     threads,
+    tiktok,
     wordpress,
     x,
     youtube,

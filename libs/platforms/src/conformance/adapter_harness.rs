@@ -2,6 +2,7 @@
 //! `publishing` with as little code as possible.
 
 mod delivery;
+pub mod files;
 mod public_files;
 
 use std::collections::BTreeMap;

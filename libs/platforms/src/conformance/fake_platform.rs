@@ -83,6 +83,16 @@ pub trait FakePlatform: Send + Sync {
         true
     }
 
+    /// Whether the suite publishes videos where it otherwise publishes images, because the calls differ.
+    fn is_for_videos(&self) -> bool {
+        false
+    }
+
+    /// Whether the publish call sends a token, which it may refuse, and which its errors may repeat.
+    fn publish_call_has_secrets(&self) -> bool {
+        true
+    }
+
     /// Whether the outcome of a call can be looked up.
     fn can_look_up(&self) -> bool {
         true

@@ -131,7 +131,8 @@ pub(crate) trait PublishAdapter: Platform {
         Err(not_implemented("finds no single post"))
     }
 
-    /// The outcome of a publish call that returned [`CallError::accepted`] with this reference.
+    /// The outcome of a publish call that returned [`CallError::accepted`] with this reference. After
+    /// [`Resolution::NotPublished`], everything is prepared again.
     async fn find_accepted(&self, request: &PublishRequest<'_>, reference: &Value) -> Result<Resolution, CallError> {
         let _ = (request, reference);
         Err(not_implemented("accepts no posts for later"))
@@ -264,6 +265,12 @@ impl<A: PublishAdapter> Publish for A {
 
     async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {
         let progress: Progress<A::Uploaded> = request.progress();
+        if progress.accepted.is_some() {
+            // The preparation is used up, and a look-up of another call would find the outcome of that one.
+            return Err(AttemptError::PreparationExpired {
+                reason: "it accepted the post earlier, and did not publish it".to_owned(),
+            });
+        }
         let prepared = prepared(self, request, &progress, true).await?;
         let created = self.create_post(request, &prepared).await;
         drop(prepared);

@@ -9,6 +9,7 @@ use axum::{Json, Router};
 use chrono::{DateTime, Utc};
 use http::{HeaderMap, StatusCode, header};
 use serde_json::{Value, json};
+use url::Url;
 
 use super::{ConsentRequest, Fault, Grant, OAuth, Rules};
 use crate::fake::params::Params;
@@ -59,6 +60,11 @@ pub trait Authorizes: HasOAuth {
         None
     }
 
+    /// Changes the redirect of a user who has allowed access. Its code is the latest one.
+    fn amend_redirect(&self, redirect: &mut Url) {
+        let _ = redirect;
+    }
+
     /// The `error` in the redirect of a user who declines.
     fn denial(&self) -> &'static str {
         "access_denied"
@@ -102,7 +108,11 @@ pub async fn press<P: Authorizes>(State(platform): State<Arc<P>>, RawQuery(query
         Err(error) => return platform.page_refusal(&query, &error),
     };
     let mut target = match (form.text("decision").as_deref(), platform.chosen_account(&form)) {
-        (Some("allow"), Some(account)) => platform.oauth().allow(request, &account, platform.now()),
+        (Some("allow"), Some(account)) => {
+            let mut redirect = platform.oauth().allow(request, &account, platform.now());
+            platform.amend_redirect(&mut redirect);
+            redirect
+        }
         (Some("deny"), _) => request.deny(platform.denial()),
         _ => return (StatusCode::UNPROCESSABLE_ENTITY, "Choose an account.").into_response(),
     };

@@ -250,6 +250,7 @@ impl<N: FakePlatform> AdapterHarness<N> {
     /// outcome of the post's publish call is unknown then.
     pub fn restore(&self, post: &mut Post<'_>, backup_at: DateTime<Utc>, progress: Option<String>) {
         post.progress = progress;
+        post.accepted = Mutex::default();
         post.unknown_since = Mutex::new(Some(backup_at));
         let until = self.clock.now();
         post.lost_window = Some(LostWindow { since: backup_at, until, was_due: post.publish_at <= until });

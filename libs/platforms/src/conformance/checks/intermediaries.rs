@@ -4,8 +4,8 @@
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
 
-use super::publishing::{file_calls, main_type, needs_media};
 use crate::conformance::adapter_harness::AdapterHarness;
+use crate::conformance::adapter_harness::files::needs_media;
 use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use crate::conformance::samples::sample;
 use crate::connect_flow::RefreshError;
@@ -56,7 +56,7 @@ pub async fn an_error_page_at_the_publish_call_delays_the_post<N: FakePlatform>(
         for count in [1, 2] {
             let before = harness.fake.call_count(Call::Publish);
             let text = format!("behind {count} pages with {status}");
-            let mut post = harness.post(&account, &text, vec![sample(main_type(&account), 1)]);
+            let mut post = harness.post(&account, &text, vec![sample(harness.main_type(&account), 1)]);
             harness.fake.inject_fault(Call::Publish, fault, count);
 
             let delivered = harness.deliver(&mut post).await;
@@ -94,7 +94,7 @@ pub async fn a_post_behind_an_error_page_is_not_sent_twice<N: FakePlatform>() {
         if !has_picture && needs_media(&account) {
             continue;
         }
-        let files = if has_picture { vec![sample(main_type(&account), 1)] } else { Vec::new() };
+        let files = if has_picture { vec![sample(harness.main_type(&account), 1)] } else { Vec::new() };
         let mut post = harness.post(&account, "behind a page", files);
         harness.fake.inject_fault(Call::Publish, fault, 1);
 
@@ -119,7 +119,7 @@ pub async fn a_response_without_an_id_leaves_the_outcome_unknown<N: FakePlatform
     let faults = [InjectedFault::CutBody, InjectedFault::EmptyBody];
     for fault in faults.into_iter().filter(|it| harness.fake.can_fail(Call::Publish, *it)) {
         let text = format!("{fault:?}");
-        let post = harness.due(&account, &text, vec![sample(main_type(&account), 1)]).await;
+        let post = harness.due(&account, &text, vec![sample(harness.main_type(&account), 1)]).await;
         let since = harness.clock.now();
         harness.fake.inject_fault(Call::Publish, fault, 1);
 
@@ -146,14 +146,14 @@ pub async fn response_of_an_intermediary_delays_a_file<N: FakePlatform>() {
     let account = harness.connect().await;
     let mut violations = Violations::default();
     let pages = STATUSES.map(|status| InjectedFault::Intermediary { status });
-    for (call, mime_type) in file_calls(&account) {
+    for (call, mime_type) in harness.file_calls(&account) {
         for fault in pages.into_iter().chain([InjectedFault::CutBody, InjectedFault::EmptyBody]) {
             if !harness.fake.can_fail(call, fault) {
                 continue;
             }
             let text = format!("{call:?} of {mime_type:?} meets {fault:?}");
             let mut post = harness.post(&account, &text, vec![sample(mime_type, 1)]);
-            let before = harness.fake.call_count(call);
+            let (before, public) = (harness.fake.call_count(call), harness.fake.public_posts().len());
             harness.fake.inject_fault(call, fault, 1);
 
             let delivered = harness.deliver(&mut post).await;
@@ -163,7 +163,7 @@ pub async fn response_of_an_intermediary_delays_a_file<N: FakePlatform>() {
                 // The platform has no such call for this file.
                 break;
             }
-            let copies = copies(&harness, &text);
+            let copies = harness.fake.public_posts().len() - public;
             let is_right = match &delivered {
                 Ok(delivery) => copies == 1 && !delivery.errors.iter().any(is_final),
                 Err(_) => false,
@@ -182,7 +182,7 @@ pub async fn an_error_page_at_a_look_up_proves_nothing<N: FakePlatform>() {
     if !harness.fake.can_look_up() {
         return;
     }
-    let post = harness.due(&account, "unknown outcome", vec![sample(main_type(&account), 1)]).await;
+    let post = harness.due(&account, "unknown outcome", vec![sample(harness.main_type(&account), 1)]).await;
     let since = harness.clock.now();
     harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
     harness.publish(&post).await.unwrap_err();

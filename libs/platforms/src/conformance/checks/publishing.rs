@@ -9,6 +9,7 @@ use url::Url;
 
 use crate::account::Account;
 use crate::conformance::adapter_harness::AdapterHarness;
+use crate::conformance::adapter_harness::files::{needs_media, supported_mime_types};
 use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
 use crate::conformance::samples::{Sample, sample};
 use crate::platform::Step;
@@ -42,7 +43,7 @@ pub async fn files_alone_are_published_once<N: FakePlatform>() {
     for fault in [InjectedFault::CutBefore, InjectedFault::LoseResponse] {
         let harness = AdapterHarness::<N>::new().await;
         let account = harness.connect().await;
-        let files = [1, 2].map(|number| sample(main_type(&account), number));
+        let files = [1, 2].map(|number| sample(harness.main_type(&account), number));
         let breaches = account.rules.breaches("", std::slice::from_ref(&files[0].attachment), &harness.fake.options());
         let breaches: Vec<_> = breaches.into_iter().map(|it| it.rule).collect();
         if account.rules.rules.contains(&Rule::OfPost(PostRule::TextRequired)) {
@@ -96,8 +97,10 @@ pub async fn every_supported_file_type_is_published<N: FakePlatform>() {
 pub async fn maximum_number_of_files_is_published_in_order<N: FakePlatform>() {
     let harness = AdapterHarness::<N>::new().await;
     let account = harness.connect().await;
-    let count = u8::try_from(max_image_count(&account).unwrap_or(1).min(20)).unwrap();
-    let files: Vec<_> = (1..=count).map(|number| sample(main_type(&account), number)).collect();
+    let is_image = harness.main_type(&account) == MimeType::Png;
+    let count = if is_image { max_image_count(&account).unwrap_or(1).min(20) } else { 1 };
+    let count = u8::try_from(count).unwrap();
+    let files: Vec<_> = (1..=count).map(|number| sample(harness.main_type(&account), number)).collect();
     let mut post = harness.post(&account, "all of them", files.clone());
 
     harness.deliver(&mut post).await.unwrap();
@@ -153,7 +156,7 @@ const ENOUGH: usize = 20_000;
 pub async fn rules_match_the_platform<N: FakePlatform>() {
     let harness = AdapterHarness::<N>::new().await;
     let account = harness.connect().await;
-    let filler = required_files(&account, 1);
+    let filler = harness.required_files(&account, 1);
     let attachments: Vec<_> = filler.iter().map(|it| it.attachment.clone()).collect();
     let fits = |text: &str| {
         PostText::parse(text).is_ok_and(|text| {
@@ -190,7 +193,7 @@ pub async fn rules_match_the_platform<N: FakePlatform>() {
 pub async fn text_in_all_scripts_arrives_unchanged<N: FakePlatform>() {
     let harness = AdapterHarness::<N>::new().await;
     let account = harness.connect().await;
-    let filler = required_files(&account, 1);
+    let filler = harness.required_files(&account, 1);
     let texts = [
         "Привет, мир! #мир https://example.invalid/путь?q=1&r=2",
         "日本語のテキスト。#タグ と https://example.invalid/日本",
@@ -213,7 +216,7 @@ pub async fn text_in_all_scripts_arrives_unchanged<N: FakePlatform>() {
 pub async fn links_cover_their_urls_in_the_text<N: FakePlatform>() {
     let harness = AdapterHarness::<N>::new().await;
     let account = harness.connect().await;
-    let filler = required_files(&account, 1);
+    let filler = harness.required_files(&account, 1);
     let mut post =
         harness.post(&account, "👩‍👩‍👧‍👦 (https://example.invalid/1), мир: https://example.invalid/2?q=1.", filler);
 
@@ -229,8 +232,8 @@ pub async fn links_cover_their_urls_in_the_text<N: FakePlatform>() {
 pub async fn repeated_steps_change_nothing<N: FakePlatform>() {
     let harness = AdapterHarness::<N>::new().await;
     let account = harness.connect().await;
-    let mut files = vec![sample(main_type(&account), 1)];
-    if main_type(&account) == MimeType::Png && max_image_count(&account) != Some(1) {
+    let mut files = vec![sample(harness.main_type(&account), 1)];
+    if harness.main_type(&account) == MimeType::Png && max_image_count(&account) != Some(1) {
         files.push(sample(MimeType::Jpeg, 2));
     }
     let mut post = harness.post(&account, "again and again", files.clone());
@@ -291,38 +294,4 @@ fn assert_arrived(file: &Sample, mime_type: MimeType, bytes: &[u8]) {
 
 fn decode(bytes: &[u8]) -> image::RgbImage {
     image::load_from_memory(bytes).unwrap().to_rgb8()
-}
-
-fn supported_mime_types(account: &Account) -> Vec<MimeType> {
-    let types = account.rules.rules.iter().find_map(|it| match it {
-        Rule::MimeTypes { types } => Some(types.clone()),
-        _ => None,
-    });
-    types.unwrap_or_default()
-}
-
-pub(super) fn needs_media(account: &Account) -> bool {
-    account.rules.rules.contains(&Rule::MediaRequired) || needs_video(account)
-}
-
-fn needs_video(account: &Account) -> bool {
-    account.rules.rules.contains(&Rule::OfPost(PostRule::MinVideos { min: 1 }))
-}
-
-/// The type of a file that a post of this account can have alone.
-pub(super) fn main_type(account: &Account) -> MimeType {
-    if needs_video(account) { MimeType::Mp4 } else { MimeType::Png }
-}
-
-/// The calls for files, each with a type of file that may need it.
-pub(super) fn file_calls(account: &Account) -> Vec<(Call, MimeType)> {
-    let image = (!needs_video(account)).then_some((Call::Upload, MimeType::Png));
-    let calls = image.into_iter().chain([(Call::Process, MimeType::Mp4), (Call::Upload, MimeType::Mp4)]);
-    let types = supported_mime_types(account);
-    calls.filter(|it| types.contains(&it.1)).collect()
-}
-
-/// What a post must have in addition to its text.
-pub(super) fn required_files(account: &Account, number: u8) -> Vec<Sample> {
-    if needs_media(account) { vec![sample(main_type(account), number)] } else { Vec::new() }
 }

@@ -3,7 +3,6 @@
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
 
-use super::publishing::{main_type, required_files};
 use crate::conformance::adapter_harness::AdapterHarness;
 use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use crate::conformance::samples::sample;
@@ -46,7 +45,11 @@ pub async fn equal_texts_are_two_posts<N: FakePlatform>() {
                 continue;
             }
             let files = |number| {
-                if has_picture { vec![sample(main_type(&account), number)] } else { required_files(&account, number) }
+                if has_picture {
+                    vec![sample(harness.main_type(&account), number)]
+                } else {
+                    harness.required_files(&account, number)
+                }
             };
             let mut first = harness.post(&account, "good morning", files(1));
             let mut second = harness.post(&account, "good morning", files(2));
@@ -74,7 +77,11 @@ pub async fn lost_call_is_repeated_despite_newer_posts<N: FakePlatform>() {
             return;
         }
         let files = |number| {
-            if has_picture { vec![sample(main_type(&account), number)] } else { required_files(&account, number) }
+            if has_picture {
+                vec![sample(harness.main_type(&account), number)]
+            } else {
+                harness.required_files(&account, number)
+            }
         };
         let mut lost = harness.post(&account, "this one is cut off", files(1));
         let mut meanwhile = Vec::new();
@@ -118,7 +125,7 @@ pub async fn everyday_texts_are_recognized<N: FakePlatform>() {
         return;
     }
     for (sent, text) in EVERYDAY.into_iter().enumerate() {
-        let mut post = harness.post(&account, text, required_files(&account, 1));
+        let mut post = harness.post(&account, text, harness.required_files(&account, 1));
         harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
         harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
         let due = post.publish_at;
@@ -146,7 +153,11 @@ pub async fn lost_post_is_found_among_manual_posts<N: FakePlatform>() {
         if !harness.fake.can_look_up() {
             return;
         }
-        let files = if has_picture { vec![sample(main_type(&account), 1)] } else { required_files(&account, 1) };
+        let files = if has_picture {
+            vec![sample(harness.main_type(&account), 1)]
+        } else {
+            harness.required_files(&account, 1)
+        };
         let lost = harness.due(&account, "lost among many", files).await;
         let since = harness.clock.now();
         harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
@@ -186,7 +197,11 @@ pub async fn post_of_a_lost_window_is_not_sent_again<N: FakePlatform>() {
         let harness = AdapterHarness::<N>::new().await;
         let account = harness.connect().await;
         let files = |number| {
-            if has_picture { vec![sample(main_type(&account), number)] } else { required_files(&account, number) }
+            if has_picture {
+                vec![sample(harness.main_type(&account), number)]
+            } else {
+                harness.required_files(&account, number)
+            }
         };
         let backup_at = harness.clock.now();
         let mut other = harness.post(&account, "also after the backup", files(1));
@@ -216,7 +231,11 @@ pub async fn restored_post_is_not_published_early<N: FakePlatform>() {
     for has_picture in [false, true] {
         let harness = AdapterHarness::<N>::new().await;
         let account = harness.connect().await;
-        let files = if has_picture { vec![sample(main_type(&account), 1)] } else { required_files(&account, 1) };
+        let files = if has_picture {
+            vec![sample(harness.main_type(&account), 1)]
+        } else {
+            harness.required_files(&account, 1)
+        };
         let mut post = harness.post(&account, "due later", files);
         let backup_at = harness.clock.now();
         harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
@@ -242,7 +261,11 @@ pub async fn manual_posts_are_not_claimed<N: FakePlatform>() {
         if !harness.fake.can_look_up() {
             return;
         }
-        let files = if has_picture { vec![sample(main_type(&account), 1)] } else { required_files(&account, 1) };
+        let files = if has_picture {
+            vec![sample(harness.main_type(&account), 1)]
+        } else {
+            harness.required_files(&account, 1)
+        };
         let mut lost = harness.due(&account, "never arrived", files).await;
         let since = harness.clock.now();
         harness.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);

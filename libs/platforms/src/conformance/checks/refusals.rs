@@ -3,7 +3,6 @@
 use chrono::TimeDelta;
 use domain::media::MimeType;
 
-use super::publishing::{main_type, required_files};
 use crate::conformance::adapter_harness::AdapterHarness;
 use crate::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault};
 use crate::conformance::samples::sample;
@@ -38,9 +37,11 @@ async fn decisions<N: FakePlatform>(harness: &AdapterHarness<N>) -> Vec<String> 
         decided.push(format!("forged: {}", kind(harness.complete(&forged).await)));
     }
     let account = harness.connect().await;
-    for (call, mime_type) in
-        [(Call::Publish, main_type(&account)), (Call::Upload, main_type(&account)), (Call::Process, MimeType::Mp4)]
-    {
+    for (call, mime_type) in [
+        (Call::Publish, harness.main_type(&account)),
+        (Call::Upload, harness.main_type(&account)),
+        (Call::Process, MimeType::Mp4),
+    ] {
         for fault in TROUBLES.into_iter().filter(|it| harness.fake.can_fail(call, *it)) {
             let mut post = harness.post(&account, &format!("{call:?} {fault:?}"), vec![sample(mime_type, 1)]);
             harness.fake.inject_fault(call, fault, 1);
@@ -52,14 +53,14 @@ async fn decisions<N: FakePlatform>(harness: &AdapterHarness<N>) -> Vec<String> 
             harness.clock.advance(TimeDelta::minutes(1));
         }
     }
-    let files = required_files(&account, 1);
+    let files = harness.required_files(&account, 1);
     let repeated = harness.due(&account, "said twice", files).await;
     harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
     for _ in 0..2 {
         decided.push(format!("repeated: {}", kind(harness.publish(&repeated).await)));
         harness.clock.advance(TimeDelta::minutes(1));
     }
-    let ended = harness.due(&account, "ended", vec![sample(main_type(&account), 2)]).await;
+    let ended = harness.due(&account, "ended", vec![sample(harness.main_type(&account), 2)]).await;
     harness.fake.end_access_tokens();
     decided.push(format!("ended: {}", kind(harness.publish(&ended).await)));
     harness.fake.revoke();

@@ -5,7 +5,6 @@ use domain::delivery::{AttemptError, Published};
 use domain::media::MimeType;
 use domain::options::Options;
 
-use super::publishing::required_files;
 use crate::account::Account;
 use crate::conformance::adapter_harness::{AdapterHarness, Post};
 use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
@@ -251,6 +250,6 @@ fn picture(account: &Account, number: u8) -> Vec<Sample> {
 }
 
 async fn root<N: FakePlatform>(harness: &AdapterHarness<N>, account: &Account, text: &str) -> Published {
-    let mut post: Post<'_> = harness.post(account, text, required_files(account, 9));
+    let mut post: Post<'_> = harness.post(account, text, harness.required_files(account, 9));
     harness.deliver(&mut post).await.unwrap().published
 }

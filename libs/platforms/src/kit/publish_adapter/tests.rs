@@ -23,6 +23,8 @@ type Responses<T> = Mutex<VecDeque<Result<T, CallError>>>;
 /// Returns scripted results, and records the calls.
 #[derive(Default)]
 struct Scripted {
+    /// How many parts are sent before the publish call; `None` for all.
+    first_parts: Option<u64>,
     /// Parts that fail once.
     failing_parts: Mutex<Vec<u64>>,
     finishes: Responses<()>,
@@ -68,7 +70,11 @@ impl PublishAdapter for Scripted {
     async fn upload(&self, _: &PublishRequest<'_>, _: &File<'_>) -> Result<UploadStep<String>, CallError> {
         self.record("begin");
         let expires_at = Some(noon() + TimeDelta::hours(1));
-        Ok(UploadStep::Parts(UploadState::in_parts("u1", PART_BYTES).expires_at(expires_at)))
+        let state = match self.first_parts {
+            Some(parts) => UploadState::in_first_parts("u1", PART_BYTES, parts),
+            None => UploadState::in_parts("u1", PART_BYTES),
+        };
+        Ok(UploadStep::Parts(state.expires_at(expires_at)))
     }
 
     async fn send_part(
@@ -250,6 +256,27 @@ async fn file_is_uploaded_in_parts_and_finished_once() {
     while !target.step(&adapter).await.unwrap() {}
     let parts = ["part 0: 0..4", "part 1: 4..8", "part 2: 8..10"];
     assert_eq!(adapter.calls(), [&["begin"], &parts[..], &["finish tag 0, tag 1, tag 2", "status"]].concat());
+}
+
+#[tokio::test]
+async fn first_parts_are_sent_one_per_step_without_the_rest() {
+    let adapter = Scripted { first_parts: Some(2), failing_parts: Mutex::new(vec![0]), ..Scripted::default() };
+    let mut target = Target::new();
+    target.step(&adapter).await.unwrap();
+    target.step(&adapter).await.unwrap_err();
+    assert_eq!(adapter.calls(), ["begin", "part 0: 0..4"]);
+
+    while !target.step(&adapter).await.unwrap() {}
+
+    assert_eq!(adapter.calls(), ["part 0: 0..4", "part 1: 4..8", "finish tag 0, tag 1", "status"]);
+}
+
+#[tokio::test]
+async fn accepted_post_that_was_not_published_is_prepared_again() {
+    let mut target = Target::without_files();
+    target.progress = Some(r#"{"accepted":"reference"}"#.to_owned());
+    let published = Scripted::default().publish(&target.job()).await;
+    assert!(matches!(published, Err(AttemptError::PreparationExpired { .. })), "{published:?}");
 }
 
 #[tokio::test]

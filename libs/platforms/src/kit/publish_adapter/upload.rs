@@ -108,6 +108,9 @@ pub(crate) struct UploadState {
     /// The size of all parts but the last; 0 where the file is not sent in parts.
     #[serde(default)]
     part_bytes: u64,
+    /// The number of parts, where the publish call sends the rest of the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    first_parts: Option<u64>,
     /// How often the finish call had no response.
     #[serde(default)]
     finish_attempts: u32,
@@ -125,6 +128,7 @@ impl UploadState {
             expires_at: None,
             part_tags: Vec::new(),
             part_bytes: 0,
+            first_parts: None,
             finish_attempts: 0,
             is_finished: true,
             status_reads: 0,
@@ -134,6 +138,11 @@ impl UploadState {
     /// An upload in parts of this size.
     pub(crate) fn in_parts(id: impl Into<String>, part_bytes: u64) -> Self {
         Self { part_bytes: part_bytes.max(1), is_finished: false, ..Self::new(id) }
+    }
+
+    /// An upload of this many parts of this size, one after another. The publish call sends the rest of the file.
+    pub(crate) fn in_first_parts(id: impl Into<String>, part_bytes: u64, parts: u64) -> Self {
+        Self { first_parts: Some(parts), ..Self::in_parts(id, part_bytes) }
     }
 
     #[must_use]
@@ -147,7 +156,8 @@ impl UploadState {
     }
 
     fn part_count(&self, size_bytes: u64) -> u64 {
-        if self.part_bytes == 0 { 0 } else { size_bytes.div_ceil(self.part_bytes) }
+        let of_file = || if self.part_bytes == 0 { 0 } else { size_bytes.div_ceil(self.part_bytes) };
+        self.first_parts.unwrap_or_else(of_file)
     }
 
     fn sent(&self) -> u64 {
@@ -220,7 +230,7 @@ async fn send_parts<A: PublishAdapter>(
     state: &mut UploadState,
 ) -> Result<(), AttemptError> {
     let size_bytes = file.size_bytes();
-    let parts_per_step = (STEP_BYTES / state.part_bytes).max(1);
+    let parts_per_step = if state.first_parts.is_some() { 1 } else { (STEP_BYTES / state.part_bytes).max(1) };
     let next = state.sent()..state.part_count(size_bytes).min(state.sent() + parts_per_step);
     let (part_bytes, sent_state) = (state.part_bytes, &*state);
     let send = |index: u64| async move {
