@@ -6,6 +6,7 @@ use api::{ApiResult, Caller, Params};
 use axum::Json;
 use axum::extract::State;
 use contract::PlatformList;
+use futures::future::join_all;
 
 use crate::App;
 use crate::response::platform_view;
@@ -26,7 +27,7 @@ pub(crate) async fn list_platforms(
     params: Params,
 ) -> ApiResult<Json<PlatformList>> {
     params.none()?;
-    let data = platforms::platform_infos().iter().map(|it| platform_view(it, &app)).collect();
+    let data = join_all(platforms::platform_infos().iter().map(|it| platform_view(it, &app))).await;
     Ok(Json(PlatformList { data }))
 }
 
@@ -46,6 +47,7 @@ mod tests {
         assert_eq!((&mastodon["title"], &mastodon["access"]), (&json!("Mastodon"), &json!("open")));
         // This test has other platforms set up.
         assert_eq!((&mastodon["usable"], &mastodon["fields"]), (&json!(false), &json!([])));
+        assert_eq!(mastodon["missing"], json!(["settings"]));
         let visibility = &mastodon["options"]["properties"]["visibility"];
         assert_eq!(visibility["enum"], json!(["public", "unlisted", "private"]));
         assert_eq!(harness.get("/api/v1/platforms?name=x").await.status, 422);

@@ -21,10 +21,14 @@ pub(crate) async fn platforms(session: &Session) -> Result<(), CliError> {
         return output::line(&platforms.json);
     }
     let row = |it: &client::Platform| {
-        let usable = if it.usable { "yes" } else { "not set up in this deployment" };
+        let usable = match it.missing.as_slice() {
+            [] => "yes".to_owned(),
+            _ if !it.usable => "not set up in this deployment".to_owned(),
+            missing => format!("missing: {}", missing.join(", ")),
+        };
         let options = it.options.get("properties").and_then(Value::as_object);
         let options = options.map(|it| it.keys().cloned().collect::<Vec<_>>().join(", ")).unwrap_or_default();
-        vec![it.name.clone(), it.title.clone(), usable.to_owned(), options]
+        vec![it.name.clone(), it.title.clone(), usable, options]
     };
     output::table(&["NAME", "PLATFORM", "USABLE", "OPTIONS"], &platforms.data.iter().map(row).collect::<Vec<_>>())
 }

@@ -179,6 +179,11 @@ pub struct Platform {
     pub access: String,
     /// Whether accounts can be connected in this deployment.
     pub usable: bool,
+    /// What the operator has not provided yet: `settings` (the platform is not enabled), `credentials` (the ID and secret
+    /// of the app are not stored) or `audit` (the settings do not say that the platform has audited the app, so posts
+    /// are private).
+    #[schema(example = json!(["audit"]))]
+    pub missing: Vec<String>,
     /// JSON Schema 2020-12 of `options` of an entry of a post.
     #[schema(value_type = BTreeMap<String, Value>)]
     pub options: Map<String, Value>,

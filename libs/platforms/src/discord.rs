@@ -54,6 +54,7 @@ use self::server::Server;
 use self::snowflake::Snowflake;
 use self::webhook::{CreatedWebhook, Key};
 use crate::account::{Account, AccountDetails, Credentials};
+use crate::app::AppSource;
 use crate::choices::{Choice, ChoicesRequest};
 use crate::connect_flow::{AuthorizationRequest, AuthorizeStep, Callback, ConnectError, Field, FieldValues};
 use crate::deadline::{Deadline, WITHIN};
@@ -220,6 +221,10 @@ impl Connect for Discord {
             (None, Some(_)) => PASTED_OR_CHOSEN,
             (None, None) => PASTED,
         }
+    }
+
+    fn app(&self) -> Option<&dyn AppSource> {
+        self.oauth.as_ref().map(OAuth2::app)
     }
 
     async fn authorize(

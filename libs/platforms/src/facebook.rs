@@ -32,7 +32,7 @@ use serde::Deserialize;
 use url::Url;
 
 use crate::account::{Account, AccountDetails, Credentials};
-use crate::app::NoExtraSecrets;
+use crate::app::{AppSource, NoExtraSecrets};
 use crate::caller::Caller;
 use crate::connect_flow::{AuthorizationRequest, AuthorizeStep, Callback, ConnectError, FieldValues};
 use crate::deadline;
@@ -142,6 +142,10 @@ impl Platform for Facebook {
 impl Connect for Facebook {
     fn rules(&self) -> Rules {
         kind::rules(true)
+    }
+
+    fn app(&self) -> Option<&dyn AppSource> {
+        Some(self.login.app())
     }
 
     async fn authorize(

@@ -32,6 +32,7 @@ use url::Url;
 use self::login::{Login, LoginMethod, LoginSettings};
 pub(crate) use self::options::OPTIONS;
 use crate::account::{Account, AccountDetails, Credentials};
+use crate::app::AppSource;
 use crate::caller::Caller;
 use crate::connect_flow::{AuthorizationRequest, AuthorizeStep, Callback, ConnectError, FieldValues, RefreshError};
 use crate::deadline;
@@ -114,6 +115,10 @@ impl Platform for Instagram {
 impl Connect for Instagram {
     fn rules(&self) -> Rules {
         options::rules()
+    }
+
+    fn app(&self) -> Option<&dyn AppSource> {
+        Some(self.login.app())
     }
 
     async fn authorize(

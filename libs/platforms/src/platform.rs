@@ -9,6 +9,7 @@ use domain::delivery::{AttemptError, LookUpPolicy, Published, Resolution};
 use domain::rules::Rules;
 
 use crate::account::{Account, AccountDetails, Credentials};
+use crate::app::AppSource;
 use crate::choices::{Choice, ChoicesRequest};
 use crate::connect_flow::{
     Approval, AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, ConnectError, Field, FieldValues,
@@ -111,6 +112,11 @@ pub trait Connect: Platform {
     /// The form that the user fills in before the authorization page.
     fn fields(&self) -> &'static [Field] {
         &[]
+    }
+
+    /// Our app at the platform, which an operator registers. `None` where users need none.
+    fn app(&self) -> Option<&dyn AppSource> {
+        None
     }
 
     /// The host that the user names in the form, which [`Connect::authorize`] calls, or which says

@@ -15,6 +15,7 @@ use secrecy::SecretString;
 
 use self::redactor::Redactor;
 use crate::account::{Account, AccountDetails, Credentials};
+use crate::app::AppSource;
 use crate::choices::{Choice, ChoicesRequest, bounded};
 use crate::connect_flow::{
     Approval, AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, ConnectError, Field, FieldValues,
@@ -70,6 +71,10 @@ impl<A: Connect> Connect for RedactingAdapter<A> {
 
     fn fields(&self) -> &'static [Field] {
         self.0.fields()
+    }
+
+    fn app(&self) -> Option<&dyn AppSource> {
+        self.0.app()
     }
 
     fn named_host(&self, values: &FieldValues) -> Option<String> {

@@ -39,7 +39,7 @@ use url::Url;
 
 use self::api::{Api, Bot, ShareStatus, Team};
 use crate::account::{Account, AccountDetails, Credentials};
-use crate::app::NoExtraSecrets;
+use crate::app::{AppSource, NoExtraSecrets};
 use crate::choices::{Choice, ChoicesRequest};
 use crate::connect_flow::{AuthorizationRequest, AuthorizeStep, Callback, ConnectError, FieldValues, RefreshError};
 use crate::deadline::{self, Deadline, WITHIN};
@@ -188,6 +188,10 @@ impl Connect for Slack {
             ],
         )
         .with_threads()
+    }
+
+    fn app(&self) -> Option<&dyn AppSource> {
+        Some(self.oauth.app())
     }
 
     async fn authorize(

@@ -25,7 +25,7 @@ use serde::Deserialize;
 use url::Url;
 
 use crate::account::{Account, AccountDetails, Credentials};
-use crate::app::NoExtraSecrets;
+use crate::app::{AppSource, NoExtraSecrets};
 use crate::caller::Caller;
 use crate::connect_flow::{AuthorizationRequest, AuthorizeStep, Callback, ConnectError, FieldValues, RefreshError};
 use crate::deauthorization::{DeauthorizationCallback, InvalidCallback};
@@ -266,6 +266,10 @@ impl Connect for Threads {
             ],
         );
         if self.has_threads() { rules.with_threads() } else { rules }
+    }
+
+    fn app(&self) -> Option<&dyn AppSource> {
+        Some(self.oauth.app())
     }
 
     async fn authorize(

@@ -44,7 +44,7 @@ use self::errors::{ERRORS, OWN_APP_ERRORS};
 use self::own_app::OwnApp;
 use self::publishing::BOUNDS;
 use crate::account::{Account, AccountDetails, Credentials};
-use crate::app::NoExtraSecrets;
+use crate::app::{AppSource, NoExtraSecrets};
 use crate::budget::Budget;
 use crate::connect_flow::{
     AuthorizationRequest, AuthorizeStep, Callback, ConnectError, Field, FieldValues, RefreshError,
@@ -279,6 +279,10 @@ impl Connect for X {
 
     fn fields(&self) -> &'static [Field] {
         if self.has_app { own_app::FIELDS } else { own_app::REQUIRED }
+    }
+
+    fn app(&self) -> Option<&dyn AppSource> {
+        self.has_app.then(|| self.oauth.app())
     }
 
     async fn authorize(

@@ -19,6 +19,8 @@ pub(crate) struct PlatformSummary {
     pub(crate) name: String,
     pub(crate) title: String,
     pub(crate) usable: bool,
+    /// What the operator has not provided: settings, credentials or audit.
+    pub(crate) missing: Vec<String>,
     pub(crate) access: String,
 }
 

@@ -16,8 +16,8 @@ pub(crate) async fn list_platforms(client: &Client, arguments: input::ListPlatfo
     let all = client.list_platforms().await?.value.data;
     let Some(name) = arguments.platform else {
         let summary = |it: client::Platform| {
-            let client::Platform { name, title, usable, access, .. } = it;
-            PlatformSummary { name, title, usable, access }
+            let client::Platform { name, title, usable, missing, access, .. } = it;
+            PlatformSummary { name, title, usable, missing, access }
         };
         let all: Vec<_> = all.into_iter().map(summary).collect();
         let sentence = format!("{} platforms. Name one to see its options and rules.", all.len());

@@ -173,6 +173,7 @@ async fn platforms_describe_their_options(deployment: &Deployment) -> Result {
     let of = |name: &str| platforms["data"].as_array().into_iter().flatten().find(|it| it["name"] == name);
     let (sandbox, mastodon) = (of("sandbox").unwrap_or(&Value::Null), of("mastodon").unwrap_or(&Value::Null));
     same(&sandbox["usable"], &json!(true), "usable")?;
+    same(&sandbox["missing"], &json!([]), "missing")?;
     let choices = &sandbox["options"]["properties"]["visibility"]["enum"];
     same(choices, &json!(["public", "unlisted"]), "choices of visibility")?;
     let max_text = json!({ "name": "max_text", "value": 500, "unit": "characters" });

@@ -7,10 +7,10 @@ use domain::connection::AccountInfo;
 use domain::delivery::{AttemptError, LookUpPolicy, Published, Resolution};
 use domain::rules::Rules;
 use platforms::{
-    Account, AccountDetails, Approval, AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, Capability, Choice,
-    ChoicesRequest, Connect, ConnectError, Credentials, DeauthorizationCallback, DependencyError, Field, FieldValues,
-    FollowUp, Followed, InvalidCallback, PendingApproval, Platform, Publish, PublishRequest, RefreshError,
-    RefreshPolicy, Step,
+    Account, AccountDetails, AppSource, Approval, AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls,
+    Capability, Choice, ChoicesRequest, Connect, ConnectError, Credentials, DeauthorizationCallback, DependencyError,
+    Field, FieldValues, FollowUp, Followed, InvalidCallback, PendingApproval, Platform, Publish, PublishRequest,
+    RefreshError, RefreshPolicy, Step,
 };
 use url::Url;
 
@@ -95,6 +95,10 @@ impl<P: Connect + ?Sized> Connect for WithFakeLinks<P> {
 
     fn fields(&self) -> &'static [Field] {
         self.0.fields()
+    }
+
+    fn app(&self) -> Option<&dyn AppSource> {
+        self.0.app()
     }
 
     fn named_host(&self, values: &FieldValues) -> Option<String> {

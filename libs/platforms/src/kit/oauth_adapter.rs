@@ -9,6 +9,7 @@ use domain::rules::Rules;
 use super::api_client::Auth;
 use super::call_error::CallError;
 use crate::account::{Account, AccountDetails, Credentials};
+use crate::app::AppSource;
 use crate::choices::{Choice, ChoicesRequest};
 use crate::connect_flow::{AuthorizationRequest, AuthorizeStep, Callback, ConnectError, FieldValues, RefreshError};
 use crate::oauth2::OAuth2;
@@ -89,6 +90,10 @@ impl<A: OAuthAdapter> Platform for A {
 impl<A: OAuthAdapter> Connect for A {
     fn rules(&self) -> Rules {
         OAuthAdapter::rules(self)
+    }
+
+    fn app(&self) -> Option<&dyn AppSource> {
+        Some(self.oauth().app())
     }
 
     async fn authorize(
