@@ -24,16 +24,19 @@ const MAX_CLOCK_ERROR: TimeDelta = TimeDelta::seconds(2);
 const MIN_FREE_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// The hosts of platforms whose servers users do not name.
-const HOSTS: [(&str, &str); 9] = [
+const HOSTS: [(&str, &str); 12] = [
     ("bluesky", "bsky.social"),
     ("discord", "discord.com"),
     ("facebook", "graph.facebook.com"),
+    ("google_business", "mybusiness.googleapis.com"),
     ("instagram", "graph.instagram.com"),
     ("linkedin", "api.linkedin.com"),
     ("pinterest", "api.pinterest.com"),
     ("slack", "slack.com"),
     ("telegram", "api.telegram.org"),
     ("threads", "graph.threads.net"),
+    ("tiktok", "open.tiktokapis.com"),
+    ("youtube", "www.googleapis.com"),
 ];
 
 /// The result of one check.

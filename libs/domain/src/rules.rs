@@ -138,9 +138,16 @@ impl Rules {
         self.applicable(options).any(|(rule, _)| matches!(rule, Rule::OfPost(PostRule::TextNotShown)))
     }
 
-    /// Whether the platform shows posts to the account alone, because it has not audited the operator's app.
-    pub fn is_private_until_audit(&self) -> bool {
-        self.rules.contains(&Rule::OfPost(PostRule::PrivateUntilAudit))
+    /// Whether the platform shows a post with these options to the account alone, because it has not audited the
+    /// operator's app.
+    pub fn is_private_until_audit(&self, options: &Options) -> bool {
+        self.applicable(options).any(|(rule, _)| matches!(rule, Rule::OfPost(PostRule::PrivateUntilAudit)))
+    }
+
+    /// Whether [`Rules::is_private_until_audit`] is true for some posts.
+    pub fn lacks_audit(&self) -> bool {
+        let depending = self.depending.iter().flat_map(|it| &it.rules);
+        self.rules.iter().chain(depending).any(|it| matches!(it, Rule::OfPost(PostRule::PrivateUntilAudit)))
     }
 
     /// How the image is made smaller, such as "1 MiB instead of 2 MiB": one text for each limit that

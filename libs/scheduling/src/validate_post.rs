@@ -79,7 +79,8 @@ fn warnings(post: &Post, request: &NewPost, accounts: &Accounts) -> Vec<Warning>
         let title = account.rules.title.as_str();
         let (rules, options) = (&account.rules, &post_target.options);
         let accepts_alt_text = rules.applicable(options).any(|(rule, _)| matches!(rule, Rule::MaxAltText { .. }));
-        if rules.is_private_until_audit() && options.text("visibility") != Some("private") {
+        let is_private = matches!(options.text("visibility"), Some("private" | "SELF_ONLY"));
+        if !is_private && rules.is_private_until_audit(options) {
             not_public.push(Warning {
                 field: format!("platforms.{}.connected_account_id", target.index),
                 message: format!(

@@ -194,7 +194,9 @@ async fn functions_start_with_the_platforms_of_the_template() {
 
 #[tokio::test]
 async fn delivery_requires_a_secret_for_platforms_that_fetch_files() {
-    for (secret, reason) in [("", "instagram, pinterest, threads"), ("too-short", "at least 32 characters")] {
+    for (secret, reason) in
+        [("", "google_business, instagram, pinterest, threads, tiktok"), ("too-short", "at least 32 characters")]
+    {
         let mut environment = environment("delivery");
         environment.insert("FILE_SECRET".to_owned(), secret.to_owned());
 

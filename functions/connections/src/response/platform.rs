@@ -37,7 +37,7 @@ async fn missing(adapter: Option<&dyn Connect>, rules: Option<&Rules>) -> Vec<St
         Some(app) => app.credentials().await.is_ok(),
         None => true,
     };
-    let is_audited = rules.is_none_or(|it| !it.is_private_until_audit());
+    let is_audited = rules.is_none_or(|it| !it.lacks_audit());
     let missing = [(has_credentials, "credentials"), (is_audited, "audit")].into_iter().filter(|it| !it.0);
     missing.map(|it| it.1.to_owned()).collect()
 }

@@ -61,7 +61,7 @@ struct ChannelId {
 #[async_trait::async_trait]
 impl PublishAdapter for YouTube {
     const TITLE: &'static str = TITLE;
-    /// A video is found by its id. Comments on our own new video are told apart by their author.
+    /// A video is found by its id. Comments on our own new video are distinguished by their author.
     const RECOGNIZES: bool = false;
 
     type Uploaded = Uploaded;

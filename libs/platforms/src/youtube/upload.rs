@@ -236,7 +236,7 @@ fn title(request: &PublishRequest<'_>) -> String {
     title.chars().take_while(fits).collect::<String>().trim_end().to_owned()
 }
 
-/// YouTube refuses `<` and `>`. The similar characters have three bytes each, for which there may be no room.
+/// YouTube refuses `<` and `>`. The similar characters have three bytes each, which may exceed the limit.
 fn description(text: &str) -> String {
     let similar = text.replace('<', "‹").replace('>', "›");
     if similar.len() <= MAX_DESCRIPTION_BYTES { similar } else { text.replace(['<', '>'], "") }

@@ -51,7 +51,7 @@ async fn follow_ups_run_in_order_and_delay_nothing() {
     assert_eq!((harness.fake.calls(), missed_in(&log)), (1, vec![]));
 }
 
-/// An hour later, the platform shows the post; a day later it has removed it. Its user is told, and can send it again.
+/// An hour later, the platform shows the post; a day later it has removed it. The post has failed, and can be sent again.
 #[tokio::test]
 async fn post_that_the_platform_removed_has_failed() {
     let review = |progress: &str, at| Ok(Followed::Again { progress: progress.to_owned(), at });
