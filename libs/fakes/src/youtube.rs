@@ -7,6 +7,7 @@
 mod api;
 mod fake_platform;
 mod lists;
+mod routes;
 #[cfg(test)]
 mod tests;
 mod uploads;
@@ -57,7 +58,7 @@ struct Memory {
 impl Youtube {
     /// Starts the fake on a free port, with the time of `clock`.
     pub async fn start(clock: Clock) -> Self {
-        let routes = oauth::routes::<Fake>().fallback(api::call).layer(DefaultBodyLimit::disable());
+        let routes = oauth::routes::<Fake>().fallback(routes::call).layer(DefaultBodyLimit::disable());
         Self { fake: Fake::serve("youtube", clock, RULES, Memory::default(), routes).await }
     }
 

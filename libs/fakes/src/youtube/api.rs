@@ -1,27 +1,20 @@
-//! What the methods share: scopes, parts, bodies, pages, and errors as Google writes them.
+//! What the methods share: parts, bodies, pages, and errors as Google writes them.
 
 use std::collections::BTreeMap;
 use std::mem::discriminant;
-use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, Method, StatusCode, Uri};
+use http::{HeaderMap, StatusCode, Uri};
 use serde_json::{Value, json};
 
-use super::{Fake, lists, uploads, videos};
-use crate::fake::oauth::Fault;
 use crate::fake::params::essence;
 
 pub(super) const YOUTUBE: &str = "https://www.googleapis.com/auth/youtube";
 pub(super) const FORCE_SSL: &str = "https://www.googleapis.com/auth/youtube.force-ssl";
 pub(super) const UPLOAD: &str = "https://www.googleapis.com/auth/youtube.upload";
 pub(super) const READONLY: &str = "https://www.googleapis.com/auth/youtube.readonly";
-const READ: &[&str] = &[YOUTUBE, FORCE_SSL, READONLY];
-const WRITE: &[&str] = &[YOUTUBE, FORCE_SSL];
-const SEND: &[&str] = &[YOUTUBE, FORCE_SSL, UPLOAD];
 
 /// Fields that clients may send, but not set.
 const READ_ONLY: &str = "channelId channelTitle failureReason liveBroadcastContent localized madeForKids publishedAt \
@@ -36,46 +29,6 @@ pub(super) struct ApiCall {
 
 type ApiError = (StatusCode, Json<Value>);
 pub(super) type ApiResult<T = Response> = Result<T, ApiError>;
-
-/// A call of a method, with the scopes that the discovery document lists for it, and the parts that it has.
-pub(super) async fn call(
-    State(fake): State<Arc<Fake>>,
-    method: Method,
-    uri: Uri,
-    Query(query): Query<BTreeMap<String, String>>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> ApiResult {
-    type Handler = fn(&Fake, &ApiCall) -> ApiResult;
-    let (scopes, parts, handle): (&[&str], &str, Handler) = match (method.as_str(), uri.path()) {
-        ("GET", "/youtube/v3/channels") => (READ, "contentDetails id snippet statistics status", lists::channel),
-        ("GET", "/youtube/v3/videos") => (READ, videos::PARTS, videos::list),
-        ("PUT", "/youtube/v3/videos") => (WRITE, videos::PARTS, videos::update),
-        ("POST", "/upload/youtube/v3/videos") => (SEND, videos::PARTS, uploads::start),
-        ("PUT", "/upload/youtube/v3/videos") => (SEND, videos::PARTS, uploads::receive),
-        ("POST", "/upload/youtube/v3/thumbnails/set") => (SEND, "", uploads::set_thumbnail),
-        ("GET", "/youtube/v3/playlists") => (READ, "contentDetails id snippet status", lists::playlists),
-        ("POST", "/youtube/v3/playlistItems") => (WRITE, "contentDetails id snippet status", lists::add_to_playlist),
-        ("GET", "/youtube/v3/videoCategories") => (READ, "snippet", lists::categories),
-        ("GET", "/youtube/v3/commentThreads") => (&[FORCE_SSL], "id replies snippet", lists::comments),
-        ("POST", "/youtube/v3/commentThreads") => (&[FORCE_SSL], "id replies snippet", lists::comment),
-        _ => return Err(error(404, "global", "notFound", "Not Found")),
-    };
-    let accepted = fake.oauth().accept(&headers, scopes, fake.clock.now()).map(|_| ());
-    accepted.map_err(|fault| match fault {
-        Fault::BeyondScope => error(403, "global", "insufficientPermissions", "Insufficient Permission"),
-        _ => error(401, "global", "authError", "Invalid Credentials"),
-    })?;
-    if let Some((status, body)) = fake.injected_faults().refusal(uri.path()) {
-        return Err((status, Json(body)));
-    }
-    let call = ApiCall { uri, query, headers, body };
-    if !parts.is_empty() {
-        let unknown = call.required("part")?.split(',').find(|it| !is_in(parts, it));
-        unknown.map_or(Ok(()), |it| Err(error(400, "youtube.part", "unknownPart", it)))?;
-    }
-    handle(&fake, &call)
-}
 
 impl ApiCall {
     pub(super) fn required(&self, name: &str) -> ApiResult<&str> {
