@@ -150,7 +150,7 @@ impl TargetRow {
         Self {
             mark: PlatformMark::new(&target.provider),
             platform: account.map_or_else(|| target.provider.clone(), |it| it.rules.title.clone()),
-            name: handle.or_else(|| target.username.clone()),
+            name: handle.or_else(|| target.username.clone()).or_else(|| account?.profile.display_name.clone()),
             state: if is_handed_over {
                 "Handed over"
             } else {
