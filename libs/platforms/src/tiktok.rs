@@ -230,7 +230,7 @@ fn rules(has_direct: bool, is_audited: bool) -> Rules {
     use MimeType::{Jpeg, Mp4, Png, Quicktime, Webp};
     let names = |options: &[&str]| options.iter().map(|it| (*it).to_owned()).collect();
     let refused = |options| [Rule::OfPost(PostRule::RefusedOptions { options: names(options) })];
-    let mut rules = vec![
+    let rules = vec![
         Rule::MediaRequired,
         Rule::max_text(4_000, Counting::utf16()),
         Rule::OfPost(PostRule::MaxTextWithVideo { max: 2_200, counting: Counting::utf16() }),
@@ -246,10 +246,8 @@ fn rules(has_direct: bool, is_audited: bool) -> Rules {
         Rule::OfFiles(FileRule::MaxFrameRate { max: 60 }),
         Rule::OfFiles(FileRule::VideoCodecs { codecs: vec![VideoCodec::H264, VideoCodec::Hevc, VideoCodec::Vp9] }),
         Rule::OfPost(PostRule::VideoOptions { options: names(&[DUET, STITCH, AI_GENERATED, COVER]) }),
+        Rule::OfPost(PostRule::ImageOptions { options: names(&[PHOTO_TITLE, AUTO_ADD_MUSIC]) }),
     ];
-    if has_direct && !is_audited {
-        rules.push(Rule::OfPost(PostRule::PrivateUntilAudit));
-    }
     let (inbox, direct) = (OptionCondition::option(KIND, [INBOX]), OptionCondition::option(KIND, [DIRECT]));
     let of_direct =
         [VISIBILITY, COMMENTS, DUET, STITCH, BRAND_CONTENT, BRAND_ORGANIC, AI_GENERATED, COVER, AUTO_ADD_MUSIC];
@@ -258,10 +256,13 @@ fn rules(has_direct: bool, is_audited: bool) -> Rules {
         let rules = rules.with_rules_when(inbox.or_absent(), refused(&of_direct));
         return rules.with_rules_when(direct, refused(&[KIND]));
     }
-    let required = [Rule::OfPost(PostRule::RequiredOptions { options: names(&[VISIBILITY]) })];
+    let mut of_direct_posts = vec![Rule::OfPost(PostRule::RequiredOptions { options: names(&[VISIBILITY]) })];
+    if !is_audited {
+        of_direct_posts.push(Rule::OfPost(PostRule::PrivateUntilAudit));
+    }
     rules
         .with_rules_when(inbox, refused(&of_direct))
-        .with_rules_when(direct.or_absent(), required)
+        .with_rules_when(direct.or_absent(), of_direct_posts)
         .with_rules_when(OptionCondition::option(VISIBILITY, [SELF_ONLY]), refused(&[BRAND_CONTENT]))
 }
 
@@ -283,6 +284,7 @@ mod tests {
             (false, vec![public.clone()], false),
             (true, vec![], false),
             (true, vec![public.clone(), (DUET, true.into()), (BRAND_CONTENT, true.into())], true),
+            (true, vec![public.clone(), (PHOTO_TITLE, "Tides".into())], false),
             (true, vec![(KIND, INBOX.into())], true),
             (true, vec![(KIND, INBOX.into()), public], false),
             (true, vec![(VISIBILITY, SELF_ONLY.into()), (BRAND_CONTENT, true.into())], false),

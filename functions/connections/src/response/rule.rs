@@ -90,6 +90,7 @@ fn post_rule_value(rule: &PostRule) -> Value {
         | PostRule::RequiredOptions { options }
         | PostRule::RefusedOptions { options }
         | PostRule::VideoOptions { options }
+        | PostRule::ImageOptions { options }
         | PostRule::DocumentOptions { options } => json!(options),
         PostRule::TextNotShown | PostRule::TextRequired | PostRule::PrivateUntilAudit => json!(YES),
     }
@@ -129,6 +130,7 @@ fn post_rule_unit(rule: &PostRule) -> Option<&'static str> {
         | PostRule::RequiredOptions { .. }
         | PostRule::RefusedOptions { .. }
         | PostRule::VideoOptions { .. }
+        | PostRule::ImageOptions { .. }
         | PostRule::DocumentOptions { .. }
         | PostRule::TextNotShown
         | PostRule::TextRequired

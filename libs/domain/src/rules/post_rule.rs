@@ -75,6 +75,11 @@ pub enum PostRule {
         /// Names of options.
         options: Vec<String>,
     },
+    /// Options about images.
+    ImageOptions {
+        /// Names of options.
+        options: Vec<String>,
+    },
     /// Options about a document.
     DocumentOptions {
         /// Names of options.
@@ -112,6 +117,7 @@ impl PostRule {
             Self::RequiredOptions { .. } => "required_options",
             Self::RefusedOptions { .. } => "refused_options",
             Self::VideoOptions { .. } => "video_options",
+            Self::ImageOptions { .. } => "image_options",
             Self::DocumentOptions { .. } => "document_options",
             Self::MaxTagLength { .. } => "max_tag_length",
             Self::TextNotShown => "text_not_shown",
@@ -129,6 +135,7 @@ impl PostRule {
             Self::RequiredOptions { .. }
             | Self::RefusedOptions { .. }
             | Self::VideoOptions { .. }
+            | Self::ImageOptions { .. }
             | Self::DocumentOptions { .. } => {
                 return self.option(given).map_or("options".into(), |it| format!("options.{it}").into());
             }
@@ -142,9 +149,10 @@ impl PostRule {
     fn option(&self, given: &Options) -> Option<&str> {
         let (names, is_fault): (_, fn(bool) -> bool) = match self {
             Self::RequiredOptions { options } => (options, |is_given| !is_given),
-            Self::RefusedOptions { options } | Self::VideoOptions { options } | Self::DocumentOptions { options } => {
-                (options, |is_given| is_given)
-            }
+            Self::RefusedOptions { options }
+            | Self::VideoOptions { options }
+            | Self::ImageOptions { options }
+            | Self::DocumentOptions { options } => (options, |is_given| is_given),
             _ => return None,
         };
         names.iter().map(String::as_str).find(|it| is_fault(given.get(it).is_some()))
@@ -207,6 +215,10 @@ impl PostRule {
             Self::VideoOptions { .. } => {
                 let name = self.option(options).filter(|_| media.len() != 1 || count_of_type(FileType::Video) == 0)?;
                 Some(format!("accepts the option {name} only if a video is the only file; leave the option out"))
+            }
+            Self::ImageOptions { .. } => {
+                let name = self.option(options).filter(|_| count_of_type(FileType::Image) == 0)?;
+                Some(format!("accepts the option {name} only with images; leave the option out"))
             }
             Self::DocumentOptions { .. } => {
                 let name = self.option(options).filter(|_| count_of_type(FileType::Document) == 0)?;
@@ -386,6 +398,17 @@ mod tests {
             assert_eq!(rule.fault("a", &media, &given).unwrap(), expected);
         }
         assert_eq!(rule.field(&given), "options.cover_ms");
+    }
+
+    #[test]
+    fn image_option_needs_an_image() {
+        let rule = PostRule::ImageOptions { options: vec!["title".to_owned()] };
+        let given = [("title".to_owned(), OptionValue::Text("Tides".to_owned()))].into_iter().collect::<Options>();
+        assert_eq!(rule.fault("a", &[an_attachment(1)], &given), None);
+        assert_eq!(fault(&rule, "a", &[video()]), None);
+        let expected = "accepts the option title only with images; leave the option out";
+        assert_eq!(rule.fault("a", &[video()], &given).unwrap(), expected);
+        assert_eq!(rule.field(&given), "options.title");
     }
 
     #[test]

@@ -42,6 +42,7 @@ fn every_rule() -> Rules {
         Rule::OfPost(PostRule::MaxMentions { max: 3 }),
         Rule::OfPost(PostRule::MaxLinks { max: 3, option: Some("link".to_owned()) }),
         Rule::OfPost(PostRule::VideoOptions { options: vec!["cover_ms".to_owned()] }),
+        Rule::OfPost(PostRule::ImageOptions { options: vec!["title".to_owned()] }),
         Rule::OfPost(PostRule::TextNotShown),
         Rule::OfPost(PostRule::MaxTagLength { max: 500 }),
         Rule::OfPost(PostRule::PrivateUntilAudit),

@@ -268,7 +268,7 @@ impl<A: PublishAdapter> Publish for A {
         if progress.accepted.is_some() {
             // The preparation is used up, and a look-up of another call would find the outcome of that one.
             return Err(AttemptError::PreparationExpired {
-                reason: "it accepted the post earlier, and did not publish it".to_owned(),
+                reason: format!("{} accepted the post earlier, and did not publish it", A::TITLE),
             });
         }
         let prepared = prepared(self, request, &progress, true).await?;

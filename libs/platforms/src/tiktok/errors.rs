@@ -36,6 +36,8 @@ pub(super) const ERRORS: ErrorTable = ErrorTable {
             "TikTok fetches photos only from verified domains. Ask the operator to verify the domain of this service.",
         ),
         ErrorRule::codes(&["invalid_publish_id"]).kind(ErrorKind::PreparationExpired),
+        // TikTok sends some errors with the status 200, with which other codes mean a refusal.
+        ErrorRule::codes(&["internal_error"]).kind(ErrorKind::ServerError),
     ],
     ..ErrorTable::STANDARD
 };
@@ -43,15 +45,21 @@ pub(super) const ERRORS: ErrorTable = ErrorTable {
 /// For the publish call of photos: without its response, the `publish_id` is unknown.
 pub(super) const PHOTO_ERRORS: ErrorTable = ErrorTable { can_look_up: false, ..ERRORS };
 
+/// The user message for an upload URL that TikTok no longer accepts.
+pub(super) const UPLOAD_EXPIRED: &str = "the upload has expired";
+
 /// For the hosts of uploads, where only the statuses are documented. TikTok may also refuse a chunk that it already
-/// has.
+/// has. No call sends a token, so 401 does not mean that it is invalid.
 pub(super) const UPLOAD_ERRORS: ErrorTable = ErrorTable {
     title: TITLE,
     is_own_without_code: |_, _, body| !body.trim_ascii_start().starts_with(b"<"),
     rules: &[
         expired(400),
+        expired(401),
         expired(403),
         expired(404),
+        expired(409),
+        expired(410),
         expired(416),
         ErrorRule::status(429).kind(ErrorKind::RateLimited).retry_after(TimeDelta::minutes(1)),
     ],
@@ -59,7 +67,7 @@ pub(super) const UPLOAD_ERRORS: ErrorTable = ErrorTable {
 };
 
 const fn expired(status: u16) -> ErrorRule {
-    ErrorRule::status(status).kind(ErrorKind::PreparationExpired).user_message("the upload has expired")
+    ErrorRule::status(status).kind(ErrorKind::PreparationExpired).user_message(UPLOAD_EXPIRED)
 }
 
 /// With the log id, for which TikTok's support asks.
@@ -94,7 +102,9 @@ mod tests {
             (&ERRORS, 400, error("invalid_params"), ErrorKind::InvalidPost),
             (&ERRORS, 400, error("invalid_publish_id"), ErrorKind::PreparationExpired),
             (&ERRORS, 500, error("internal_error"), ErrorKind::ServerError),
+            (&ERRORS, 200, error("internal_error"), ErrorKind::ServerError),
             (&ERRORS, 403, "<html>Access denied</html>".to_owned(), ErrorKind::Intermediary),
+            (&UPLOAD_ERRORS, 401, String::new(), ErrorKind::PreparationExpired),
             (&UPLOAD_ERRORS, 403, String::new(), ErrorKind::PreparationExpired),
             (&UPLOAD_ERRORS, 416, r#"{"message":"offset"}"#.to_owned(), ErrorKind::PreparationExpired),
             (&UPLOAD_ERRORS, 404, "<html>Not Found</html>".to_owned(), ErrorKind::Intermediary),

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Published, Resolution};
 use domain::media::{Attachment, FileType, MAX_FETCHED_PICTURE_BYTES, PictureBounds, Pixels};
 use http::header::CONTENT_RANGE;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::errors::{PHOTO_ERRORS, UPLOAD_ERRORS};
+use super::errors::{PHOTO_ERRORS, UPLOAD_ERRORS, UPLOAD_EXPIRED};
 use super::status::{self, Status};
 use super::{DIRECT, KIND, PHOTO_TITLE, PUBLIC, Response, TITLE, TikTok, VISIBILITY, is_id};
 use crate::kit::{
@@ -48,7 +48,13 @@ pub(crate) enum Uploaded {
     /// TikTok fetches it after the publish call.
     Photo,
     /// All but the last chunk.
-    Video { publish_id: String, upload_url: String, sent_bytes: u64 },
+    Video {
+        publish_id: String,
+        upload_url: String,
+        sent_bytes: u64,
+        #[serde(with = "chrono::serde::ts_milliseconds")]
+        expires_at: DateTime<Utc>,
+    },
 }
 
 #[derive(Deserialize)]
@@ -93,11 +99,12 @@ impl PublishAdapter for TikTok {
         let Response { data: Begun { publish_id, upload_url } } = call.effect(Effect::Private).read().await?;
         let upload_url = upload_url.filter(|it| is_id(&publish_id) && Url::parse(it).is_ok());
         let upload_url = upload_url.ok_or_else(|| self.api.unreadable(Effect::Private))?;
+        let expires_at = request.now + URL_LIFE;
         if chunks == 1 {
-            return Ok(UploadStep::Uploaded(Uploaded::Video { publish_id, upload_url, sent_bytes: 0 }));
+            return Ok(UploadStep::Uploaded(Uploaded::Video { publish_id, upload_url, sent_bytes: 0, expires_at }));
         }
         let state = UploadState::in_first_parts(publish_id, chunk_bytes, chunks - 1).with_extra(upload_url.into());
-        Ok(UploadStep::Parts(state.expires_at(Some(request.now + URL_LIFE))))
+        Ok(UploadStep::Parts(state.expires_at(Some(expires_at))))
     }
 
     async fn send_part(
@@ -121,7 +128,7 @@ impl PublishAdapter for TikTok {
 
     async fn finish_upload(
         &self,
-        _: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         file: &File<'_>,
         state: &UploadState,
     ) -> Result<UploadStep<Uploaded>, CallError> {
@@ -130,6 +137,7 @@ impl PublishAdapter for TikTok {
             publish_id: state.id.clone(),
             upload_url: state.extra.as_str().unwrap_or_default().to_owned(),
             sent_bytes: chunk_bytes * (chunks - 1),
+            expires_at: state.expires_at.unwrap_or(request.now),
         }))
     }
 
@@ -138,22 +146,30 @@ impl PublishAdapter for TikTok {
         request: &PublishRequest<'_>,
         prepared: &Prepared<'_, Uploaded>,
     ) -> Result<Published, CallError> {
-        let [PreparedFile { attachment, uploaded: Uploaded::Video { publish_id, upload_url, sent_bytes }, .. }] =
-            prepared.files.as_slice()
-        else {
+        let [PreparedFile { attachment, uploaded, .. }] = prepared.files.as_slice() else {
             return self.post_photos(request, prepared).await;
         };
-        let range = *sent_bytes..attachment.size_bytes;
-        let bytes = request.files.open_range(attachment, range.clone()).await?;
-        match self.send_chunk(request, attachment, upload_url, (range, bytes), Effect::Public).await {
+        let Uploaded::Video { publish_id, upload_url, sent_bytes, expires_at } = uploaded else {
+            return self.post_photos(request, prepared).await;
+        };
+        let sent = if *expires_at <= request.now {
+            Err(CallError::new(ErrorKind::PreparationExpired, Effect::Public, UPLOAD_EXPIRED))
+        } else {
+            let range = *sent_bytes..attachment.size_bytes;
+            let bytes = request.files.open_range(attachment, range.clone()).await?;
+            self.send_chunk(request, attachment, upload_url, (range, bytes), Effect::Public).await
+        };
+        match sent {
             Ok(StatusCode::CREATED) => Err(processing(publish_id)),
             Ok(_) => Err(self.api.unreadable(Effect::Public)),
             Err(error) if error.kind == ErrorKind::PreparationExpired => {
                 let status = self.status(request, publish_id).await?;
-                // Without a count, the chunk may have arrived already.
-                let awaited_bytes = status.uploaded_bytes.map(|_| attachment.size_bytes);
-                let outcome = status.resolution(publish_id, awaited_bytes, request.now);
-                Err(if outcome == Resolution::NotPublished { error } else { processing(publish_id) })
+                Err(match status.resolution(publish_id, Some(attachment.size_bytes), request.now) {
+                    Resolution::NotPublished => error,
+                    // An earlier chunk may have arrived.
+                    Resolution::NotFound if !request.may_have_published => error,
+                    _ => processing(publish_id),
+                })
             }
             Err(error) => Err(error),
         }
@@ -257,8 +273,8 @@ impl TikTok {
                 let url = status::url(&published, request.profile, folder);
                 Resolution::Found(published.with_url(url))
             }
-            // After a restore, the video may have been uploaded again since.
-            Resolution::NotPublished => request.never_made(),
+            // The video may have been uploaded again since the backup.
+            Resolution::NotPublished | Resolution::NotFound if request.was_due_in_lost_window() => request.never_made(),
             resolution => resolution,
         })
     }

@@ -12,9 +12,8 @@ use crate::response;
 pub(super) struct Status {
     #[serde(rename = "status")]
     state: String,
-    #[serde(default)]
-    fail_reason: String,
-    /// Of a video.
+    fail_reason: Option<String>,
+    /// Of a video. Not in every response.
     pub(super) uploaded_bytes: Option<u64>,
     /// Only of public posts, once TikTok has moderated them. Numbers, or texts in some responses.
     #[serde(rename = "publicaly_available_post_id")]
@@ -23,7 +22,7 @@ pub(super) struct Status {
 
 impl Status {
     /// `awaited_bytes` is the size of a video whose last chunk may not have arrived; `None` if it has. Without a count,
-    /// the chunk is sent again: a second one cannot make a second post.
+    /// it is not certain that the chunk is missing.
     pub(super) fn resolution(self, publish_id: &str, awaited_bytes: Option<u64>, at: DateTime<Utc>) -> Resolution {
         match self.state.as_str() {
             "PUBLISH_COMPLETE" => {
@@ -32,7 +31,8 @@ impl Status {
                 Resolution::Found(Published::new(id.filter(|it| is_post_id(it)).as_deref().unwrap_or(publish_id), at))
             }
             "SEND_TO_USER_INBOX" => Resolution::Found(Published::new(publish_id, at).handed_over()),
-            "FAILED" => failed(&self.fail_reason),
+            "FAILED" => failed(self.fail_reason.as_deref().unwrap_or_default()),
+            "PROCESSING_UPLOAD" if awaited_bytes.is_some() && self.uploaded_bytes.is_none() => Resolution::NotFound,
             "PROCESSING_UPLOAD" if awaited_bytes.is_some_and(|it| self.uploaded_bytes < Some(it)) => {
                 Resolution::NotPublished
             }
@@ -55,6 +55,7 @@ fn failed(reason: &str) -> Resolution {
         "publish_cancelled" => "the post was cancelled on TikTok".to_owned(),
         "spam_risk" | "spam_risk_text" => "TikTok regards the post or its text as spam".to_owned(),
         "spam_risk_user_banned_from_posting" => "TikTok does not permit this account to post".to_owned(),
+        "" => "TikTok refused the post without a reason".to_owned(),
         other => format!("TikTok reports {}", response::shown(other)),
     };
     Resolution::Refused { reason }
@@ -92,7 +93,8 @@ mod tests {
             (uploading, Some(10), Resolution::NotPublished),
             (uploading, Some(9), pending()),
             (uploading, None, pending()),
-            (r#"{"status":"PROCESSING_UPLOAD"}"#, Some(10), Resolution::NotPublished),
+            (r#"{"status":"PROCESSING_UPLOAD","fail_reason":null}"#, Some(10), Resolution::NotFound),
+            (r#"{"status":"PROCESSING_UPLOAD"}"#, None, pending()),
             (r#"{"status":"PROCESSING_DOWNLOAD"}"#, None, pending()),
             (&complete("7530000000000000001"), None, found("7530000000000000001")),
             (&complete(r#""75""#), None, found("75")),
