@@ -56,9 +56,10 @@ pub struct ConnectionDetails {
     /// Files: `max_media` for images and videos together; `max_images`, GIFs included; `max_videos`; `min_images`,
     /// `min_videos`; `media_required`; `not_mixed`, if images and videos cannot be combined; `gif_alone`, if a GIF
     /// cannot be combined; `document_alone`, if a document cannot be combined; `mime_types`; `max_image_bytes`,
-    /// `max_gif_bytes`, `max_video_bytes`, `max_document_bytes`; `max_pages` of a document; `readable_documents`, if a
-    /// document may be neither encrypted nor damaged; `max_alt_text` in `alt_text_unit`, with `max_video_alt_text` if
-    /// videos have a lower limit; `min_alt_text` of each file.
+    /// `max_gif_bytes`, `max_video_bytes`, `max_document_bytes`; `min_image_side`, the pixels of the shorter side;
+    /// `max_pages` of a document; `readable_documents`, if a document may be neither encrypted nor damaged;
+    /// `max_alt_text` in `alt_text_unit`, with `max_video_alt_text` if videos have a lower limit; `min_alt_text` of
+    /// each file.
     ///
     /// Threads: `max_thread`, the most replies after the post; it is always there, 0 where there are no threads.
     ///

@@ -44,7 +44,7 @@ pub const SERVICE: &str = "mybusiness.googleapis.com";
 pub const LOCATION: &str = "accounts/101945832217235206545/locations/12341542785316514846";
 /// A location of the same account, whose metadata do not permit posts.
 pub const LOCATION_WITHOUT_POSTS: &str = "accounts/101945832217235206545/locations/5550001112223334445";
-/// A location of the other account, without a profile photo.
+/// A location of the other account, with the same title.
 pub const OTHER_LOCATION: &str = "accounts/117700112233445566778/locations/9876543210987654321";
 
 /// The states of a post, each with the seconds from its creation until it has that state.
@@ -80,9 +80,8 @@ impl<const ANY_SIZE: bool> GoogleBusiness<ANY_SIZE> {
             .route("/v1/accounts", get(locations::accounts))
             .route("/v1/accounts/{account}/locations", get(locations::list))
             .route("/v1/locations/{location}", get(locations::location))
-            .route(&format!("{parent}/media/profile"), get(locations::profile_photo))
             .route(&format!("{parent}/localPosts"), get(posts::list).post(posts::create))
-            .route(&format!("{parent}/localPosts/{{post}}"), get(posts::post).delete(posts::delete))
+            .route(&format!("{parent}/localPosts/{{post}}"), get(posts::post))
             .fallback(no_such_path)
             .layer(DefaultBodyLimit::disable());
         let (posts, fetched, last_id) = (Vec::new(), Vec::new(), 4_211_980_000_000_000_000);
@@ -98,6 +97,17 @@ impl<const ANY_SIZE: bool> GoogleBusiness<ANY_SIZE> {
     /// The next posts have these states, such as `&[(0, "LIVE"), (3_600, "REJECTED")]`.
     pub fn reviews(&self, review: Review) {
         self.fake.memory().review = review;
+    }
+
+    /// A person changes the texts of all posts in Google's own pages.
+    pub fn edit_posts(&self, text: &str) {
+        let now = self.fake.clock.now();
+        self.fake.memory().posts.iter_mut().for_each(|it| it.edit(text, now));
+    }
+
+    /// A person deletes all posts in Google's own pages.
+    pub fn delete_posts(&self) {
+        self.fake.memory().posts.clear();
     }
 
     /// The request body of the latest post.

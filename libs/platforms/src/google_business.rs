@@ -28,7 +28,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use url::Url;
 
-use self::local_post::LocalPost;
+use self::local_post::{IN_REVIEW, LocalPost};
 use self::locations::{Page, segments};
 use crate::account::{AccountDetails, UnreadableGrant};
 use crate::google;
@@ -65,11 +65,12 @@ const POST_TITLE: &str = "title";
 const TOPIC: &str = "topic";
 
 const WEB: OptionKind = OptionKind::Address(&["https://", "http://"]);
+/// Google's times have no time zone, so one in the option would be ignored, and a time in UTC shown unconverted.
 const TIME: OptionKind = OptionKind::TextOf(&TextForm {
-    pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})$",
-    has: |it| it.is_ascii() && DateTime::parse_from_rfc3339(it).is_ok(),
-    max: 35,
-    examples: &["2026-05-09T19:00:00+02:00"],
+    pattern: "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}$",
+    has: |it| local_post::local_time(it).is_some(),
+    max: 16,
+    examples: &["2026-05-09T19:00"],
 });
 
 const WITH_SCHEDULE: &[&str] = &["event", "offer"];
@@ -82,9 +83,9 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
         "The button of the post. It opens the link; call dials the number of the location. Not in offers, which have a \
          button of their own.",
     ),
-    OptionSpec::new(ENDS_AT, TIME, "When the event or offer ends, in the time zone of the location.")
+    OptionSpec::new(ENDS_AT, TIME, "When the event or offer ends, as a date and time of the location.")
         .required_when(TOPIC, WITH_SCHEDULE),
-    OptionSpec::new(STARTS_AT, TIME, "When the event or offer starts, in the time zone of the location.")
+    OptionSpec::new(STARTS_AT, TIME, "When the event or offer starts, as a date and time of the location.")
         .required_when(TOPIC, WITH_SCHEDULE),
     OptionSpec::new(LANGUAGE, OptionKind::Language, "The language of the post. Defaults to English."),
     OptionSpec::new(LINK, WEB, "The URL that the button opens.")
@@ -132,6 +133,9 @@ const ERRORS: ErrorTable = ErrorTable {
 
 /// Only JPEG and PNG are accepted, of at most 5 MB. The longest side is not documented.
 const BOUNDS: PictureBounds = PictureBounds::new(MAX_FETCHED_PICTURE_BYTES, 4_096);
+
+/// Documented for all photos of a profile. At least 10 KB are documented, too, but the service may convert a picture.
+const MIN_IMAGE_SIDE: u32 = 250;
 
 /// The follow-up that reads the state of the post again, and how long after the publication.
 const REVIEW: &str = "review";
@@ -200,7 +204,7 @@ impl OAuthAdapter for GoogleBusiness {
 impl PublishAdapter for GoogleBusiness {
     const TITLE: &'static str = TITLE;
     const FETCHES_FILES: bool = true;
-    /// Nothing is documented about how soon the list has a post.
+    /// Nothing is documented about how soon a post can be read or is in the list.
     const SETTLE_TIME: TimeDelta = TimeDelta::seconds(90);
 
     type Uploaded = ();
@@ -235,7 +239,12 @@ impl PublishAdapter for GoogleBusiness {
     /// The reference is the name of the post.
     async fn find_accepted(&self, request: &PublishRequest<'_>, name: &Value) -> Result<Resolution, CallError> {
         let Some(post) = self.post(request, name.as_str().unwrap_or_default()).await? else {
-            return Ok(Resolution::Undeterminable { advice: "it was deleted on Google".to_owned() });
+            if request.now < request.called_at + Self::SETTLE_TIME {
+                return Ok(Resolution::Pending { reason: IN_REVIEW.to_owned() });
+            }
+            // A location that the person does not manage any more looks the same.
+            let advice = "Google does not find the post any more, so a person may have deleted it";
+            return Ok(Resolution::Undeterminable { advice: advice.to_owned() });
         };
         Ok(match post.state() {
             PostState::Public => {
@@ -263,7 +272,7 @@ impl PublishAdapter for GoogleBusiness {
         let Some(review) = follow_up.progress else { return Ok(again(0)) };
         match self.post(request, &follow_up.published.platform_post_id).await?.map(|it| it.state()) {
             Some(PostState::Refused(reason)) => Ok(Followed::Removed { reason }),
-            // A person has deleted it.
+            // A person has deleted it, or does not manage the location any more.
             None => Ok(Followed::Done),
             Some(PostState::Public | PostState::NotYetPublic(_)) => {
                 Ok(again(review.parse::<usize>().map_or(REVIEWED_AFTER.len(), |it| it + 1)))
@@ -318,6 +327,7 @@ fn rules() -> Rules {
         Rule::max_text(1_500, Counting::utf16()),
         Rule::max_images(1),
         Rule::mime_types([MimeType::Jpeg, MimeType::Png, MimeType::Webp]),
+        Rule::OfFiles(FileRule::MinImageSide { min: MIN_IMAGE_SIDE }),
         Rule::OfFiles(FileRule::FittedImageBytes { max: BOUNDS.max_bytes }),
         Rule::OfFiles(FileRule::FittedImageSide { max: BOUNDS.max_side }),
     ];
@@ -387,7 +397,7 @@ mod tests {
     #[test]
     fn options_depend_on_the_topic_and_the_button() {
         let vocabulary = domain::options::PlatformOptions::new([(NAME, OPTIONS)]);
-        let (at, until, url) = ("2026-05-09T19:00:00+02:00", "2026-05-09T22:00:00+02:00", "https://a.example");
+        let (at, until, url) = ("2026-05-09T19:00", "2026-05-09T22:00", "https://a.example");
         let event = [(POST_TITLE, "Tides"), (STARTS_AT, at), (ENDS_AT, until)];
         let with = |topic, more: &[(&'static str, &'static str)]| [&event[..], &[(TOPIC, topic)], more].concat();
         for (given, is_accepted) in [
@@ -403,7 +413,9 @@ mod tests {
             (with("event", &[(TERMS, "None.")]), false),
             (with("offer", &[(TERMS, "None."), (COUPON_CODE, "EBB"), (REDEEM_URL, url)]), true),
             (with("offer", &[(CALL_TO_ACTION, "call")]), false),
-            (with("event", &[(ENDS_AT, "tomorrow")]), false),
+            (with("event", &[(ENDS_AT, "2026-05-09T22:00Z")]), false),
+            (with("event", &[(ENDS_AT, "2026-05- 9T22:00")]), false),
+            (with("event", &[(ENDS_AT, "2026-05-32T22:00")]), false),
         ] {
             let options: Options = given.iter().map(|it| (it.0.to_owned(), OptionValue::from(it.1))).collect();
             let mut errors = domain::validation_errors::ValidationErrors::default();

@@ -19,7 +19,7 @@ use crate::{
     error::{Result, TestError, same},
     harness::{Harness, LIFTED},
     http_response::{integer, list, text},
-    moment,
+    moment, picture,
     report::Report,
 };
 
@@ -165,7 +165,8 @@ impl AllPlatforms {
     /// Schedules a post with an image on all of these, due in two seconds; returns its id.
     async fn post(&self, to: &UserOnAllPlatforms<'_>, content: &str) -> Result<i64> {
         let platforms = to.accounts.iter().map(|it| self.entry(it)).collect::<Result<Value>>()?;
-        let media = [to.user.picture().await?];
+        // Google Business Profile accepts no smaller image.
+        let media = [to.user.upload("image/png", &picture::png(250, 250, [30, 120, 90])).await?];
         let scheduled_at = moment::in_seconds(3);
         let body = json!({ "content": content, "platforms": platforms, "media": media, "scheduled_at": scheduled_at });
         integer(&to.user.create(&body).await?, "id")

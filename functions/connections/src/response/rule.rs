@@ -65,7 +65,7 @@ fn files_rule_value(rule: &FileRule) -> Value {
             json!(max)
         }
         FileRule::MaxVideoWidth { max } | FileRule::MaxPages { max } => json!(max),
-        FileRule::MinDuration { min } | FileRule::MinFrameRate { min } => json!(min),
+        FileRule::MinDuration { min } | FileRule::MinFrameRate { min } | FileRule::MinImageSide { min } => json!(min),
         FileRule::ImageRatio { min, max }
         | FileRule::ImageRatioOrBorders { min, max, .. }
         | FileRule::VideoRatio { min, max } => {

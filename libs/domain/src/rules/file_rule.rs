@@ -16,6 +16,11 @@ pub enum FileRule {
         /// Width times height.
         max: u64,
     },
+    /// Of the shorter side.
+    MinImageSide {
+        /// In pixels.
+        min: u32,
+    },
     MaxVideoPixels {
         /// Width times height.
         max: u64,
@@ -90,6 +95,7 @@ impl FileRule {
     pub const fn id(&self) -> &'static str {
         match self {
             Self::MaxImagePixels { .. } => "max_image_pixels",
+            Self::MinImageSide { .. } => "min_image_side",
             Self::MaxVideoPixels { .. } => "max_video_pixels",
             Self::MaxVideoWidth { .. } => "max_video_width",
             Self::MinFrameRate { .. } => "min_frame_rate",
@@ -113,6 +119,7 @@ impl FileRule {
     pub const fn unit(&self) -> Option<&'static str> {
         match self {
             Self::MaxImagePixels { .. }
+            | Self::MinImageSide { .. }
             | Self::MaxVideoPixels { .. }
             | Self::MaxVideoWidth { .. }
             | Self::FittedImageSide { .. } => Some("pixels"),
@@ -176,6 +183,7 @@ impl FileRule {
     const fn file_type(&self) -> FileType {
         match self {
             Self::MaxImagePixels { .. }
+            | Self::MinImageSide { .. }
             | Self::ImageRatio { .. }
             | Self::MaxGifBytes { .. }
             | Self::ImageRatioOrBorders { .. }
@@ -204,6 +212,10 @@ impl FileRule {
                 Some(format!(
                     "accepts {file_type}s of at most {max} pixels; file {number} has {count} ({width} × {height})"
                 ))
+            }
+            Self::MinImageSide { min } => {
+                let Pixels { width, height } = facts.pixels.filter(|it| it.width.min(it.height) < *min)?;
+                Some(format!("accepts images of at least {min} pixels a side; file {number} has {width} × {height}"))
             }
             Self::MaxVideoWidth { max } => {
                 let Pixels { width, height } = facts.pixels.filter(|it| *max < it.width)?;
@@ -330,6 +342,12 @@ mod tests {
                 vec![jpeg(10, 10), mp4(11, 10)],
                 jpeg(11, 10),
                 "accepts images of at most 100 pixels; file 3 has 110 (11 × 10)",
+            ),
+            (
+                FileRule::MinImageSide { min: 250 },
+                vec![jpeg(250, 4_000), mp4(10, 10)],
+                jpeg(4_000, 249),
+                "accepts images of at least 250 pixels a side; file 3 has 4000 × 249",
             ),
             (
                 FileRule::MaxVideoPixels { max: 100 },

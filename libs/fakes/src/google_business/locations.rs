@@ -12,9 +12,12 @@ const ACCOUNTS: List = List { name: "accounts", parameters: &[], max_page_size: 
 
 const LIST: List = List { name: "locations", parameters: &["readMask"], max_page_size: 100, max_items: 1 };
 
-/// Names and titles, in the order of the list.
-const LOCATIONS: [(&str, &str); 3] =
-    [(LOCATION_WITHOUT_POSTS, "The Warehouse"), (LOCATION, "The Harbor"), (OTHER_LOCATION, "Ada's Boats")];
+/// Names, titles and streets, in the order of the list.
+const LOCATIONS: [(&str, &str, &str); 3] = [
+    (LOCATION_WITHOUT_POSTS, "The Warehouse", "Am Sandtorkai 1"),
+    (LOCATION, "The Harbor", "Am Sandtorkai 2"),
+    (OTHER_LOCATION, "The Harbor", "Elbchaussee 3"),
+];
 
 /// The fields of `Location` in the discovery document.
 const FIELDS: &str = "name languageCode storeCode title phoneNumbers categories storefrontAddress websiteUri \
@@ -49,11 +52,11 @@ pub(super) async fn location(call: Accepted) -> ApiResult {
 
 /// The fields of the required mask, such as `name,metadata.mapsUri`. As in every response of Google, a
 /// value that is false is absent.
-fn location_json((name, title): (&str, &str), call: &Accepted) -> Result<Value, ApiError> {
+fn location_json((name, title, street): (&str, &str, &str), call: &Accepted) -> Result<Value, ApiError> {
     let id = name.rsplit('/').next().unwrap_or_default();
     let mut location = json!({
         "name": format!("locations/{id}"), "title": title,
-        "storefrontAddress": { "regionCode": "DE", "locality": "Hamburg", "addressLines": ["Am Sandtorkai 1"] },
+        "storefrontAddress": { "regionCode": "DE", "locality": "Hamburg", "addressLines": [street] },
         "metadata": { "hasVoiceOfMerchant": true, "mapsUri": format!("https://maps.google.com/maps?cid={id}") },
     });
     if name != LOCATION_WITHOUT_POSTS {
@@ -79,14 +82,4 @@ fn location_json((name, title): (&str, &str), call: &Accepted) -> Result<Value, 
 pub(super) fn parent(call: &Accepted) -> Result<&'static str, ApiError> {
     let parent = LOCATIONS.into_iter().find(|it| call.name.starts_with(&format!("{}/", it.0)));
     parent.map(|it| it.0).ok_or_else(|| refusal(not_found()))
-}
-
-/// `GET /v4/{parent}/media/profile`
-pub(super) async fn profile_photo(call: Accepted) -> ApiResult {
-    if parent(&call)? == OTHER_LOCATION {
-        return Err(refusal(not_found()));
-    }
-    let url = "https://lh3.googleusercontent.com/p/ada";
-    Ok(Json(json!({ "name": call.name, "mediaFormat": "PHOTO", "locationAssociation": { "category": "PROFILE" },
-        "googleUrl": url, "thumbnailUrl": format!("{url}=s0"), "createTime": "1970-01-01T00:00:00Z" })))
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::locations::parent;
 use super::{Accepted, Fake, LOCATION_WITHOUT_POSTS, Memory, Review, fields, invalid, location_disabled};
-use crate::google::api_error::{ApiError, ApiResult, not_found, refusal};
+use crate::google::api_error::{ApiResult, not_found, refusal};
 use crate::google::list::List;
 use crate::meta::fetched::{Fetched, fetch};
 
@@ -27,6 +27,7 @@ pub(super) struct LocalPost {
     pub(super) file: Option<Fetched>,
     pub(super) review: Review,
     at: DateTime<Utc>,
+    updated_at: DateTime<Utc>,
 }
 
 impl LocalPost {
@@ -35,13 +36,18 @@ impl LocalPost {
         states.find(|(seconds, _)| self.at + TimeDelta::seconds(*seconds) <= now).map_or("PROCESSING", |it| it.1)
     }
 
+    pub(super) fn edit(&mut self, text: &str, now: DateTime<Utc>) {
+        self.request["summary"] = text.into();
+        self.updated_at = now;
+    }
+
     fn json(&self, now: DateTime<Utc>) -> Value {
         let (mut post, state) = (self.request.clone(), self.state(now));
         let (parent, id) = self.name.split_once("/localPosts/").unwrap_or_default();
         post["name"] = self.name.as_str().into();
         post["state"] = state.into();
-        for time in ["createTime", "updateTime"] {
-            post[time] = self.at.to_rfc3339_opts(SecondsFormat::Millis, true).into();
+        for (name, time) in [("createTime", self.at), ("updateTime", self.updated_at)] {
+            post[name] = time.to_rfc3339_opts(SecondsFormat::Millis, true).into();
         }
         if state == "LIVE" {
             post["searchUrl"] = format!("https://local.google.com/place?id=813744226420&use=posts&lpsid={id}").into();
@@ -58,7 +64,7 @@ impl Memory {
     pub(super) fn add(&mut self, parent: &str, request: Value, at: DateTime<Utc>) -> &mut LocalPost {
         self.last_id += 1;
         let name = format!("{parent}/localPosts/{}", self.last_id);
-        self.posts.push(LocalPost { name, request, file: None, review: self.review, at });
+        self.posts.push(LocalPost { name, request, file: None, review: self.review, at, updated_at: at });
         self.posts.last_mut().expect("a post was added")
     }
 }
@@ -104,17 +110,7 @@ pub(super) async fn list(call: Accepted) -> ApiResult {
 
 /// `GET /v4/{name}`
 pub(super) async fn post(call: Accepted) -> ApiResult {
-    let index = find(&call)?;
-    Ok(Json(call.fake.memory().posts[index].json(call.fake.clock.now())))
-}
-
-/// `DELETE /v4/{name}`
-pub(super) async fn delete(call: Accepted) -> ApiResult {
-    let index = find(&call)?;
-    call.fake.memory().posts.remove(index);
-    Ok(Json(json!({})))
-}
-
-fn find(call: &Accepted) -> Result<usize, ApiError> {
-    call.fake.memory().posts.iter().position(|it| it.name == call.name).ok_or_else(|| refusal(not_found()))
+    let (memory, now) = (call.fake.memory(), call.fake.clock.now());
+    let post = memory.posts.iter().find(|it| it.name == call.name);
+    post.map(|it| Json(it.json(now))).ok_or_else(|| refusal(not_found()))
 }

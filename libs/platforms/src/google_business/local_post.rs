@@ -1,6 +1,6 @@
 //! A post of a location, in requests and in lists.
 
-use chrono::{DateTime, Datelike, FixedOffset, Timelike, Utc};
+use chrono::{DateTime, Datelike, NaiveDateTime, TimeDelta, Timelike, Utc};
 use domain::options::Options;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -13,7 +13,10 @@ use crate::kit::{CallError, ListedPost, PostState};
 use crate::recognition::PostMatch;
 
 const REJECTED: &str = "Google rejected the post: it gives no reason; see its content policy";
-const IN_REVIEW: &str = "Google is reviewing the post";
+pub(super) const IN_REVIEW: &str = "Google is reviewing the post";
+
+/// How long after its creation a change of a post is made by a person, and not by Google's processing.
+const EDITED_AFTER: TimeDelta = TimeDelta::seconds(10);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -25,6 +28,7 @@ pub(super) struct LocalPost {
     summary: String,
     topic_type: Option<String>,
     create_time: Option<DateTime<Utc>>,
+    update_time: Option<DateTime<Utc>>,
     pub(super) search_url: Option<String>,
     #[serde(default)]
     event: Event,
@@ -51,10 +55,15 @@ impl LocalPost {
         }
     }
 
+    fn is_edited(&self) -> bool {
+        let created_and_updated = self.create_time.zip(self.update_time);
+        created_and_updated.is_some_and(|(created, updated)| EDITED_AFTER < updated - created)
+    }
+
     pub(super) fn listed(self) -> ListedPost {
         ListedPost {
             state: self.state(),
-            content: json!([self.topic_type, self.event.title, self.summary]),
+            content: json!([self.topic_type, self.event.title, self.summary, self.is_edited()]),
             at: self.create_time,
             url: self.search_url,
             id: self.name,
@@ -77,9 +86,8 @@ pub(super) fn body(text: &str, options: &Options, picture: Option<&str>) -> Resu
     }
     let fields = [("couponCode", COUPON_CODE), ("redeemOnlineUrl", REDEEM_URL), ("termsConditions", TERMS)];
     let offer = fields.into_iter().filter_map(|(field, name)| Some((field.to_owned(), options.text(name)?.into())));
-    let offer: Map<String, Value> = offer.collect();
-    if !offer.is_empty() {
-        post["offer"] = offer.into();
+    if topic(options) == "OFFER" {
+        post["offer"] = offer.collect::<Map<_, _>>().into();
     }
     if let Some(url) = picture {
         post["media"] = json!([{ "mediaFormat": "PHOTO", "sourceUrl": url }]);
@@ -91,18 +99,25 @@ fn topic(options: &Options) -> String {
     options.text(TOPIC).unwrap_or("standard").to_ascii_uppercase()
 }
 
-/// Google's dates and times have no time zone: each is sent as it is written.
+/// A date and time such as `2026-05-09T19:00`.
+pub(super) fn local_time(text: &str) -> Option<NaiveDateTime> {
+    const FORM: &str = "%Y-%m-%dT%H:%M";
+    let time = NaiveDateTime::parse_from_str(text, FORM).ok()?;
+    // The parser accepts spaces and signs, too.
+    (time.format(FORM).to_string() == text).then_some(time)
+}
+
 fn schedule(options: &Options) -> Result<Value, CallError> {
     let time = |name: &str| {
-        let time = options.text(name).and_then(|it| DateTime::parse_from_rfc3339(it).ok());
+        let time = options.text(name).and_then(local_time);
         time.ok_or_else(|| CallError::invalid_post(format!("option {name}: enter a date and time")))
     };
     let (starts_at, ends_at) = (time(STARTS_AT)?, time(ENDS_AT)?);
-    if ends_at.naive_local() <= starts_at.naive_local() {
+    if ends_at <= starts_at {
         return Err(CallError::invalid_post(format!("option {ENDS_AT}: enter a time after {STARTS_AT}")));
     }
-    let date = |it: DateTime<FixedOffset>| json!({ "year": it.year(), "month": it.month(), "day": it.day() });
-    let time = |it: DateTime<FixedOffset>| json!({ "hours": it.hour(), "minutes": it.minute() });
+    let date = |it: NaiveDateTime| json!({ "year": it.year(), "month": it.month(), "day": it.day() });
+    let time = |it: NaiveDateTime| json!({ "hours": it.hour(), "minutes": it.minute() });
     Ok(json!({
         "startDate": date(starts_at),
         "startTime": time(starts_at),
@@ -113,19 +128,18 @@ fn schedule(options: &Options) -> Result<Value, CallError> {
 
 pub(super) fn compare(text: &str, options: &Options, listed: &ListedPost) -> PostMatch {
     let listed_text = |index: usize| listed.content[index].as_str().unwrap_or_default();
-    if listed_text(0) != topic(options) {
-        return PostMatch::Different;
-    }
     // Google may change the white space.
     let is_same = |index, ours: &str| listed_text(index).split_whitespace().eq(ours.split_whitespace());
     let title = options.text(POST_TITLE).unwrap_or_default();
-    match (is_same(1, title), is_same(2, text)) {
-        (true, true) => PostMatch::Equal,
-        (true, false) if title.is_empty() => PostMatch::Different,
-        // Google, or an owner, may have changed one of them.
-        (true, false) | (false, true) => PostMatch::Possible,
-        (false, false) => PostMatch::Different,
+    let (has_topic, has_title, has_text) = (listed_text(0) == topic(options), is_same(1, title), is_same(2, text));
+    if has_topic && has_title && has_text {
+        return PostMatch::Equal;
     }
+    // A person may have edited ours, also while Google reviews it.
+    let is_edited = listed.content[3] == true;
+    // Google may have changed one of them.
+    let is_like = has_topic && (has_text || has_title && !title.is_empty());
+    if is_edited || is_like { PostMatch::Possible } else { PostMatch::Different }
 }
 
 #[cfg(test)]
@@ -137,27 +151,10 @@ mod tests {
     }
 
     #[test]
-    fn event_has_the_dates_and_times_as_they_are_written() {
-        let event = |ends_at| {
-            let (starts_at, title) = ("2026-12-31T22:30:00-05:00", "New Year");
-            options(&[(TOPIC, "event"), (POST_TITLE, title), (STARTS_AT, starts_at), (ENDS_AT, ends_at)])
-        };
-        let post = body("Hello", &event("2027-01-01T02:00:00-05:00"), Some("https://a.example/1.jpg")).unwrap();
-        let schedule = json!({
-            "startDate": {"year": 2026, "month": 12, "day": 31},
-            "startTime": {"hours": 22, "minutes": 30},
-            "endDate": {"year": 2027, "month": 1, "day": 1},
-            "endTime": {"hours": 2, "minutes": 0},
-        });
-        let expected = json!({
-            "topicType": "EVENT",
-            "languageCode": "en",
-            "summary": "Hello",
-            "event": {"title": "New Year", "schedule": schedule},
-            "media": [{"mediaFormat": "PHOTO", "sourceUrl": "https://a.example/1.jpg"}],
-        });
-        assert_eq!(post, expected);
-        let early = body("Hello", &event("2026-12-31T22:30:00-05:00"), None).unwrap_err();
+    fn event_ends_after_it_starts() {
+        let at = "2026-12-31T22:30";
+        let event = options(&[(TOPIC, "event"), (POST_TITLE, "New Year"), (STARTS_AT, at), (ENDS_AT, at)]);
+        let early = body("Hello", &event, None).unwrap_err();
         assert_eq!(early.message, "option event_ends_at: enter a time after event_starts_at");
     }
 
@@ -172,5 +169,13 @@ mod tests {
         let event = json!({"name": "x/localPosts/2", "topicType": "EVENT", "event": {"title": "A"}, "summary": "Ebb"});
         let ours = options(&[(TOPIC, "event"), (POST_TITLE, "A")]);
         assert_eq!(compare("Edited", &ours, &listed(event)), PostMatch::Possible);
+        let (created, summary) = ("2026-05-09T19:00:00.5Z", "Flood");
+        for (updated, expected) in
+            [("2026-05-09T19:00:01Z", PostMatch::Different), ("2026-05-09T19:01:00Z", PostMatch::Possible)]
+        {
+            let other = json!({"name": "x/localPosts/3", "topicType": "STANDARD", "summary": summary,
+                "createTime": created, "updateTime": updated});
+            assert_eq!(compare("Ebb tide", &none, &listed(other)), expected);
+        }
     }
 }

@@ -50,7 +50,10 @@ struct Location {
 }
 
 #[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Address {
+    #[serde(default)]
+    address_lines: Vec<String>,
     locality: Option<String>,
 }
 
@@ -68,10 +71,12 @@ impl Location {
         self.name.strip_prefix("locations/").filter(|it| is_id(it))
     }
 
-    /// The title with the town.
+    /// The title with the street and the town, because a chain may have several locations in a town.
     fn long_name(&self) -> Option<String> {
-        let (title, town) = (self.title.as_ref()?, self.storefront_address.locality.as_ref()?);
-        Some(format!("{title} ({town})"))
+        let Address { address_lines, locality } = &self.storefront_address;
+        let address: Vec<&str> = address_lines.first().into_iter().chain(locality).map(String::as_str).collect();
+        let title = self.title.as_ref().filter(|_| !address.is_empty())?;
+        Some(format!("{title} ({})", address.join(", ")))
     }
 
     fn info(&self, account_id: String, needs_long_name: bool) -> AccountInfo {

@@ -263,13 +263,14 @@ impl<N: FakePlatform> AdapterHarness<N> {
         name: &str,
         published: &Published,
     ) -> Result<Followed, AttemptError> {
+        self.follow_up_step(post, &FollowUp { name, published, progress: None }).await
+    }
+
+    /// Like [`AdapterHarness::follow_up`], for the step after this progress.
+    pub async fn follow_up_step(&self, post: &Post<'_>, follow_up: &FollowUp<'_>) -> Result<Followed, AttemptError> {
         let (credentials, claims) = (self.credentials().await?, self.claims_for(post));
-        let follow_up = FollowUp { name, published, progress: None };
-        self.check_redacted(
-            self.publisher()
-                .follow_up(&self.job(post, &credentials, &claims, post.progress.as_deref()), &follow_up)
-                .await,
-        )
+        let request = self.job(post, &credentials, &claims, post.progress.as_deref());
+        self.check_redacted(self.publisher().follow_up(&request, follow_up).await)
     }
 
     /// Prepares and publishes a post. If a response is lost, the outcome is looked up, and the call
