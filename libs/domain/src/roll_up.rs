@@ -8,14 +8,14 @@ use crate::post::{Post, PostStatus, Target, TargetStatus};
 
 impl Post {
     /// Computes the status of the post from its deliveries. Deliveries of another revision are
-    /// ignored, because the user has changed the post since.
+    /// ignored, because the user has changed the post since, except those of published targets.
     #[must_use]
     pub fn rolled_up(&self, deliveries: &[Delivery], now: DateTime<Utc>) -> Self {
         let mut post = self.clone();
+        for delivery in deliveries {
+            post.roll_up_after_publication(delivery);
+        }
         if !self.status.is_pending() {
-            for delivery in deliveries {
-                post.roll_up_after_publication(delivery);
-            }
             if post.status == PostStatus::Published && post.targets.iter().any(|it| it.status == TargetStatus::Failed) {
                 post.status = PostStatus::Failed;
             }
@@ -50,7 +50,9 @@ impl Post {
     fn roll_up_after_publication(&mut self, delivery: &Delivery) {
         let target = self.targets.iter_mut().find(|it| it.target_id == delivery.target_id);
         if let Some(target) = target.filter(|it| it.status == TargetStatus::Published) {
-            if matches!(delivery.state, State::Failed { .. }) {
+            // The user may have completed a thread that failed by removing the rest of it.
+            let was_removed = matches!(delivery.state, State::Failed { .. }) && delivery.published.is_empty();
+            if was_removed {
                 return target.roll_up(delivery);
             }
             target.add_public(&delivery.published);

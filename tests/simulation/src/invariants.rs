@@ -17,7 +17,7 @@ mod twice;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use domain::id::{PostId, TargetId};
 use domain::post::{Post, Target};
 
@@ -97,6 +97,7 @@ pub(crate) async fn check(history: &History<'_>) -> Vec<Broken> {
     broken.extend(counted::ended_deliveries_are_not_due(history));
     broken.extend(events::every_outcome_has_an_event(history));
     broken.extend(events::every_event_matches_a_change(history));
+    broken.extend(events::only_removed_posts_fail_after_they_were_published(history));
     broken.extend(events::every_lost_grant_has_an_event(history));
     broken.extend(events::every_scheduling_has_exactly_one_event(history));
     broken.extend(events::every_connect_and_disconnect_has_an_event(history));
@@ -137,6 +138,12 @@ impl History<'_> {
         let versions = self.journal.versions(reference.post).filter(|it| revisions.contains(&it.post.revision));
         let is_warned = |it: &Target| may_be_public(it) && it.public.len() == reference.segment;
         versions.filter_map(|it| it.post.target(reference.target)).any(is_warned)
+    }
+
+    /// Whether the platform had removed a post of this target by then.
+    fn was_removed(&self, post: PostId, target: TargetId, by: DateTime<Utc>) -> bool {
+        let is_of_target = |it: &Public| (it.reference.post, it.reference.target) == (post, target);
+        self.timeline.public.iter().any(|it| is_of_target(it) && it.removed_at.is_some_and(|at| at <= by))
     }
 
     /// The lateness of the first publish calls of posts that were scheduled well ahead.

@@ -22,7 +22,7 @@ pub(crate) use self::grants::{Grants, MARK};
 pub(crate) use self::reference::Reference;
 use self::reviews::Reviews;
 use self::spec::SPECS;
-pub(crate) use self::spec::{FOLLOW_UPS, LookUpSupport, PlatformBehavior, Spec, random_specs};
+pub(crate) use self::spec::{LookUpSupport, PlatformBehavior, Spec, random_specs};
 pub(crate) use self::timeline::{Public, Timeline};
 use self::uploads::{Progress, Uploads};
 use crate::world::{SimulatedWorld, lock};

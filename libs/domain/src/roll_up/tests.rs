@@ -222,3 +222,19 @@ fn outdated_delivery_does_not_reopen_an_ended_target() {
 
     assert_eq!(rolled_up.rolled_up(&[waiting], noon()).targets, rolled_up.targets);
 }
+
+#[test]
+fn removal_counts_while_another_target_is_sent_again() {
+    let (post, accounts) = a_half_failed_post();
+    let removed = published(delivery_for(&post, &post.targets[0])).record_removal("not wanted".to_owned());
+    let wanted = Changes { scheduled_at: Some(Some(noon())), ..Changes::default() };
+    let rescheduled = post.change(wanted, vec![], &accounts, &ids(), noon()).unwrap();
+    let again = delivery_for(&rescheduled, &rescheduled.targets[1]);
+
+    let waiting = rescheduled.rolled_up(&[removed.clone(), again.clone()], noon());
+    let ended = waiting.rolled_up(&[removed, published(again)], noon());
+
+    assert_eq!((waiting.status, waiting.targets[0].status), (PostStatus::Scheduled, TargetStatus::Failed));
+    assert!(!waiting.targets[0].is_public());
+    assert_eq!((ended.status, ended.targets[1].status), (PostStatus::Failed, TargetStatus::Published));
+}

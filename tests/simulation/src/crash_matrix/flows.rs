@@ -62,6 +62,16 @@ pub(super) fn all() -> Vec<Flow> {
         flow("retry, limited for a day", &["rationing"], soon()).with([PlatformFault::Limited]),
         flow("follow-ups", &["following"], soon()),
         flow("follow-ups, response lost", &["following"], soon()).with([PlatformFault::ResponseLost]),
+        flow("removed after a review and rescheduled", &["removing"], soon())
+            .with([PlatformFault::RefusedLater])
+            .until(200),
+        flow("removed while another target waits for a day", &["removing", "rationing"], soon()).with([
+            PlatformFault::RefusedLater,
+            PlatformFault::Refused,
+            PlatformFault::Limited,
+        ]),
+        flow("handed over to a person", &["handing-over"], soon()),
+        flow("handed over to a person, response lost", &["handing-over"], soon()).with([PlatformFault::ResponseLost]),
         flow("accepted and reviewed", &["reviewing"], soon()),
         flow("accepted, refused later and rescheduled", &["reviewing"], soon()).with([PlatformFault::RefusedLater]),
         flow("retry, refused and rescheduled", &["listed"], soon()).with([PlatformFault::Refused]),

@@ -18,7 +18,8 @@ pub(super) fn confirmed_changes_take_effect(history: &History<'_>) -> Vec<Broken
         };
         for public in history.timeline.public.iter().filter(older) {
             let (target, segment) = (public.reference.target, public.reference.segment);
-            if history.was_warned(public.reference, 0..now_revision) {
+            let was_removed = public.removed_at.is_some_and(|it| it <= answer.at);
+            if was_removed || history.was_warned(public.reference, 0..now_revision) {
                 continue;
             }
             let is_reported_public = post.and_then(|it| it.target(target)).is_some_and(|it| segment < it.public.len());

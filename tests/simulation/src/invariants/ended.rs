@@ -1,13 +1,14 @@
 //! Every post has ended, and its status agrees with its platform.
 
-use domain::delivery::FailureClass;
+use chrono::{DateTime, Utc};
+use domain::delivery::{Delivery, FailureClass, State};
 use domain::post::{Post, PostStatus, Target, TargetStatus};
 
 use super::{Broken, History, Kind};
 use crate::simulated_platforms::{PlatformBehavior, Public, Reference};
 
-/// No target is pending. A published one is public on its platform, a failed one is not, and the
-/// reason of its failure existed.
+/// No target is pending. A published one was public on its platform or is in the hands of a person, a
+/// failed one is not public, and the reason of its failure existed.
 pub(super) fn post_status_matches_the_platform(history: &History<'_>) -> Vec<Broken> {
     let by_segment = history.public_by_segment();
     let mut broken = Vec::new();
@@ -30,14 +31,26 @@ fn contradiction<'a>(
 ) -> Option<String> {
     for (segment, shown) in target.public.iter().enumerate() {
         let id = &shown.published.platform_post_id;
-        if public(segment).iter().all(|it| it.id != *id) {
+        let Some(there) = public(segment).iter().find(|it| it.id == *id) else {
             return Some(format!("shows segment {segment} as published as {id:?}, which is not there"));
+        };
+        if !there.was_shown(shown.published.handed_over) {
+            return Some(format!("shows segment {segment} as {:?}, and the platform {there:?}", shown.published));
+        }
+        // A process may die before it stores what it has read.
+        if there.removed_at.is_some() && history.people.deployment.world.faults() == 0 {
+            return Some(format!("shows segment {segment} as published, and the platform has removed it"));
         }
     }
     // The first segment that is not shown as public.
     let segment = target.public.len();
     let reference = Reference { post: post.post_id, target: target.target_id, revision: post.revision, segment };
-    let is_public = public(segment).iter().any(|it| it.reference == reference);
+    let is_public = public(segment).iter().any(|it| it.reference == reference && it.removed_at.is_none());
+    let delivery =
+        history.journal.deliveries().find(|it| (it.post_id, it.target_id) == (post.post_id, target.target_id));
+    if target.status == TargetStatus::Published && delivery.is_some_and(was_removed) {
+        return Some("is published, and its delivery knows that it was removed".to_owned());
+    }
     match (post.status, target.status) {
         (PostStatus::Scheduled | PostStatus::Publishing, status) => {
             Some(format!("is {} in a post that is {}", status.as_str(), post.status.as_str()))
@@ -53,6 +66,10 @@ fn contradiction<'a>(
         (PostStatus::Failed, TargetStatus::Pending) if public(0).is_empty() => None,
         (_, status) => Some(format!("is {} in a post that is {}", status.as_str(), post.status.as_str())),
     }
+}
+
+fn was_removed(delivery: &Delivery) -> bool {
+    matches!(delivery.state, State::Failed { .. }) && delivery.published.is_empty()
 }
 
 /// The contradiction in a failure, if any.
@@ -94,7 +111,10 @@ fn failure_contradiction(
         Some(FailureClass::PartlyPublic) => {
             (!was_refused && is_usable).then(|| format!("was neither refused nor is its connection lost: {message}"))
         }
-        Some(FailureClass::Refused) => (!was_refused).then(|| format!("was never refused: {message}")),
+        Some(FailureClass::Refused) => {
+            let was_removed = history.was_removed(reference.post, reference.target, DateTime::<Utc>::MAX_UTC);
+            (!was_refused && !was_removed).then(|| format!("was never refused: {message}"))
+        }
         // The replies of threads may use up a quota for longer than a post waits.
         Some(FailureClass::GivenUp) if is_rationed => None,
         Some(FailureClass::GivenUp) => {

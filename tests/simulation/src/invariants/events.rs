@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::post::{PostStatus, TargetStatus};
 
-use super::{Broken, History, Kind};
+use super::{Broken, History, Kind, PublishedEvent};
+use crate::simulated_platforms::Public;
 
 /// Every post or target that ended has at least one event.
 pub(super) fn every_outcome_has_an_event(history: &History<'_>) -> Vec<Broken> {
@@ -89,13 +90,38 @@ pub(super) fn every_event_matches_a_change(history: &History<'_>) -> Vec<Broken>
     let mut broken = Vec::new();
     for event in history.published_events.iter().filter(|it| it.event.detail_type == "target.published") {
         let id = &event.event.detail["platform_post_id"];
-        let is_public = history.timeline.public.iter().any(|it| *id == it.id && it.at <= event.at);
+        let handed_over = event.event.detail["handed_over"] == true;
+        let is_there = |it: &Public| *id == it.id && it.at <= event.at && it.was_shown(handed_over);
+        let is_public = history.timeline.public.iter().any(is_there);
         if !is_public {
             broken.push(Broken::new(
                 Kind::Other,
                 None,
                 format!("told at {}, but not there: {}", event.at, event.event.detail),
             ));
+        }
+    }
+    broken
+}
+
+/// A target or post has events of both ends in one revision only if a platform has removed it before
+/// the event of the failure, which comes last.
+pub(super) fn only_removed_posts_fail_after_they_were_published(history: &History<'_>) -> Vec<Broken> {
+    let mut firsts: BTreeMap<&str, &PublishedEvent> = BTreeMap::new();
+    let mut broken = Vec::new();
+    for event in &history.published_events {
+        firsts.entry(event.id()).or_insert(event);
+    }
+    for (id, failed) in firsts.iter().filter(|it| it.0.contains(".failed:")) {
+        let Some(published) = firsts.get(id.replacen(".failed:", ".published:", 1).as_str()) else { continue };
+        let detail = &failed.event.detail;
+        let is_of_it = |it: &Public| {
+            detail["post_id"] == it.reference.post.get()
+                && (detail["target_id"].is_null() || detail["target_id"] == it.reference.target.get())
+        };
+        let was_removed = |it: &Public| is_of_it(it) && it.removed_at.is_some_and(|at| at <= failed.at);
+        if failed.at < published.at || !history.timeline.public.iter().any(was_removed) {
+            broken.push(Broken::new(Kind::Other, None, format!("failed after its publication, but not removed: {id}")));
         }
     }
     broken

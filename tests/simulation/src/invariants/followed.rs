@@ -6,7 +6,7 @@ use domain::delivery::State;
 use domain::id::ConnectionId;
 
 use super::{Broken, History, Kind};
-use crate::simulated_platforms::{FOLLOW_UPS, PlatformBehavior, Reference, Spec};
+use crate::simulated_platforms::{Reference, Spec};
 
 /// No follow-up of a post exists twice, whatever the outcome of the calls.
 pub(super) fn follow_ups_are_not_repeated(history: &History<'_>) -> Vec<Broken> {
@@ -32,12 +32,9 @@ pub(super) fn follow_ups_are_completed(history: &History<'_>) -> Vec<Broken> {
         if !is_public || !is_kept || lost.contains(&delivery.connection_id) {
             continue;
         }
-        if Spec::named(&delivery.provider).behavior != PlatformBehavior::Following {
-            continue;
-        }
         let (post, reference) = (delivery.post_id, Reference { segment: 0, ..Reference::from_delivery(delivery) });
         let tried = history.journal.followed(reference);
-        for name in FOLLOW_UPS {
+        for &name in Spec::named(&delivery.provider).follow_ups() {
             let is_there = history.timeline.followers.iter().any(|it| it.reference == reference && it.name == name);
             if !is_there && (is_calm || !tried.contains(name)) {
                 broken.push(Broken::new(Kind::Lost, post, format!("{name} never followed post {post}")));

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use domain::delivery::FailureClass;
 use domain::id::PostId;
 use domain::post::{Post, PostStatus, Target, TargetStatus};
 
@@ -11,7 +12,7 @@ use super::{Broken, History, Kind};
 use crate::users::{ResponseContent, WriterResponse};
 
 /// Within a revision a post never returns to an earlier status, except to wait without an unknown
-/// outcome, and a published target stays published.
+/// outcome, and a published target stays published unless its platform removes the post.
 pub(super) fn final_states_do_not_change(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     let mut last: BTreeMap<PostId, &Post> = BTreeMap::new();
@@ -32,7 +33,10 @@ pub(super) fn final_states_do_not_change(history: &History<'_>) -> Vec<Broken> {
             let now = post.target(target.target_id);
             let is_final = target.status == TargetStatus::Published
                 || target.status == TargetStatus::Failed && post.revision == before.revision;
-            if is_final && now.is_none_or(|now| !is_same_end(target, now)) {
+            let is_removed = target.status == TargetStatus::Published
+                && now.is_some_and(|now| now.failure == Some(FailureClass::Refused) && !now.is_public())
+                && history.was_removed(post.post_id, target.target_id, version.at);
+            if is_final && !is_removed && now.is_none_or(|now| !is_same_end(target, now)) {
                 report(format!("target {} of post {} was {target:?} and is {now:?}", target.target_id, post.post_id));
             }
         }

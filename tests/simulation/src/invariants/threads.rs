@@ -28,7 +28,7 @@ pub(super) fn segments_follow_one_another(history: &History<'_>) -> Vec<Broken> 
 /// that may be.
 pub(super) fn nothing_follows_a_segment_that_failed(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
-    for public in &history.timeline.public {
+    for public in history.timeline.public.iter().filter(|it| it.removed_at.is_none()) {
         let reference = public.reference;
         let target = history.journal.post(reference.post).and_then(|it| it.target(reference.target));
         let Some(target) = target else { continue };

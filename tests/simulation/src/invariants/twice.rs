@@ -23,8 +23,9 @@ pub(super) fn deliveries_claim_different_platform_posts(history: &History<'_>) -
         .collect()
 }
 
-/// A segment must not be public twice. The exception: the user was shown that the first one may be
-/// public, and sent it again nevertheless.
+/// A segment must not be public twice. The exceptions: the user was shown that the first one may be
+/// public, and sent it again nevertheless; or the platform had removed the first one, and the user
+/// sent it again.
 pub(super) fn targets_are_published_at_most_once(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     for ((post, target, segment), public) in history.public_by_segment() {
@@ -34,7 +35,8 @@ pub(super) fn targets_are_published_at_most_once(history: &History<'_>) -> Vec<B
                 (first, second) = (second, first);
             }
             let revisions = first.reference.revision..second.reference.revision;
-            if !history.was_warned(first.reference, revisions) {
+            let was_removed = first.removed_at.is_some_and(|it| it <= second.begun_at) && !revisions.is_empty();
+            if !was_removed && !history.was_warned(first.reference, revisions) {
                 let what = format!(
                     "segment {segment} of target {target} of post {post} is public twice: r{} at {} and r{} at {}",
                     first.reference.revision, first.at, second.reference.revision, second.at

@@ -21,8 +21,8 @@ use super::faults::{PlatformFault, chances, refresh_probabilities};
 use super::grants::Rejected;
 use super::reference::Reference;
 use super::reviews::Verdict;
-use super::spec::{FOLLOW_UPS, LookUpSupport, PlatformBehavior, RATIONED_FOR, SETTLES, Spec, TIMEOUT};
-use super::timeline::{Public, StartedCall};
+use super::spec::{LookUpSupport, PlatformBehavior, RATIONED_FOR, SETTLES, Spec, TIMEOUT};
+use super::timeline::{HandOver, Public, StartedCall};
 use super::uploads::Progress;
 use super::{Inner, SimulatedPlatforms};
 use crate::faults::KillTime;
@@ -31,6 +31,9 @@ use crate::world::Call;
 
 /// The probability that the account's owner publishes a post by hand just before a publish call.
 const BY_HAND: f64 = 0.3;
+
+/// Half of the people who get a post publish it within this time; the others never do.
+const LATEST_HAND_S: i64 = 600;
 
 pub(super) struct Adapter {
     pub(super) platforms: SimulatedPlatforms,
@@ -70,11 +73,22 @@ impl Adapter {
         self.platforms.lock().faults.pop().unwrap_or(drawn)
     }
 
+    /// The upload that a request names. Without preparation, its progress is of a review.
+    fn upload(&self, request: &PublishRequest<'_>) -> Option<Progress> {
+        request.progress.filter(|_| 0 < self.spec.steps).map(Progress::read)
+    }
+
+    /// What the person who gets a post does with it.
+    fn hand_over(&self, at: DateTime<Utc>) -> HandOver {
+        let after = self.platforms.world.dice().i64(0..2 * LATEST_HAND_S);
+        HandOver((after < LATEST_HAND_S).then(|| at + TimeDelta::seconds(after)))
+    }
+
     /// Sends a post, which takes effect now, later, or never. The result may differ from what
     /// happened.
     async fn send(&self, request: &PublishRequest<'_>, what: &str) -> Result<Published, AttemptError> {
         let reference = Reference::read(request.reference);
-        let upload = request.progress.map(Progress::read);
+        let upload = self.upload(request);
         let chances = chances(&self.platforms.world.probabilities, upload.is_some());
         let (call, fault) = self.call(format!("{what} {} {}", self.spec.name, request.reference), &chances);
         let fault = if call.dies == Some(KillTime::Before) { fault } else { self.next_fault(fault) };
@@ -92,6 +106,8 @@ impl Adapter {
             parent: request.reply_to.map(|it| it.parent.platform_post_id.clone()),
             begun_at,
             at: begun_at,
+            hand_over: (self.spec.behavior == PlatformBehavior::HandingOver).then(|| self.hand_over(begun_at)),
+            removed_at: None,
         };
         if call.dies == Some(KillTime::Before) && self.platforms.world.happens(0.5) {
             // The request was already sent when its process died.
@@ -169,6 +185,11 @@ impl Adapter {
             return Err(AttemptError::RetryLater { retry_at: Some(opens_at), reason: "enough for a day".to_owned() });
         }
         let public = inner.timeline.publish(Public { at: now, ..public }, self.spec.certainty);
+        if self.spec.behavior == PlatformBehavior::Removing {
+            let review = inner.reviews.begin(reference);
+            let is_wanted = fault != PlatformFault::RefusedLater && self.platforms.world.dice().u32(0..3) != 0;
+            inner.reviews.end(review, is_wanted);
+        }
         drop(inner);
         self.platforms.world.note(format!(
             "public on {}: {} r{} of {}",
@@ -185,7 +206,7 @@ impl Adapter {
                 retry_at: None,
                 reason: "it answered 500".to_owned(),
             }),
-            _ => Ok(Published::new(public.id, public.at)),
+            _ => Ok(public.response(now)),
         }
     }
 
@@ -340,7 +361,7 @@ impl Platform for Adapter {
 impl Publish for Adapter {
     async fn prepare(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
         let reference = Reference::read(request.reference);
-        let reached = request.progress.map(Progress::read);
+        let reached = self.upload(request);
         let done = reached.map_or(0, |it| it.steps);
         if self.spec.steps <= done {
             return Ok(Step::Ready { progress: request.progress.map(str::to_owned) });
@@ -396,7 +417,7 @@ impl Publish for Adapter {
     }
 
     fn follow_ups(&self, _: &PublishRequest<'_>) -> Vec<&'static str> {
-        if self.spec.behavior == PlatformBehavior::Following { FOLLOW_UPS.to_vec() } else { Vec::new() }
+        self.spec.follow_ups().to_vec()
     }
 
     async fn follow_up(&self, request: &PublishRequest<'_>, it: &FollowUp<'_>) -> Result<Followed, AttemptError> {

@@ -23,7 +23,7 @@ pub(crate) enum PlatformFault {
     Limited,
     /// The platform refuses this post permanently.
     Refused,
-    /// A platform that reviews posts accepts this post and refuses it later.
+    /// A platform that reviews posts accepts this post, and refuses or removes it later.
     RefusedLater,
     /// The user has revoked the grant.
     Revoked,

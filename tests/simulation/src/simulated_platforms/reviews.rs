@@ -1,4 +1,4 @@
-//! The posts that a platform has accepted, and the results of their reviews.
+//! The posts that a platform reviews, before or after they become public, and the results.
 
 use super::reference::Reference;
 
@@ -9,12 +9,12 @@ pub(crate) enum Verdict {
     Refused,
 }
 
-/// Every accepted post, by its number.
+/// Every reviewed post, by its number.
 #[derive(Debug, Default)]
 pub(crate) struct Reviews(Vec<(Reference, Verdict)>);
 
 impl Reviews {
-    /// Accepts a post; returns its number.
+    /// Begins the review of a post; returns its number.
     pub(crate) fn begin(&mut self, reference: Reference) -> usize {
         self.0.push((reference, Verdict::Pending));
         self.0.len() - 1
@@ -23,6 +23,11 @@ impl Reviews {
     /// Ends the review.
     pub(crate) fn end(&mut self, number: usize, is_wanted: bool) {
         self.0[number].1 = if is_wanted { Verdict::Wanted } else { Verdict::Refused };
+    }
+
+    /// The result with this number; `None` if it is of another post.
+    pub(crate) fn verdict(&self, number: usize, reference: Reference) -> Option<Verdict> {
+        self.0.get(number).filter(|it| it.0 == reference).map(|it| it.1)
     }
 
     /// The latest result for posts with this reference.

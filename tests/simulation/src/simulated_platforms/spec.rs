@@ -33,6 +33,10 @@ pub(crate) enum PlatformBehavior {
     None,
     /// The platform accepts posts and reviews them before they become public or are refused.
     Reviewing,
+    /// The platform reviews public posts, and removes some of them. A follow-up finds that: [`REVIEW`].
+    Removing,
+    /// The platform gives posts to a person, who publishes them later or never.
+    HandingOver,
     /// The platform's rate limits last for more than a day.
     Rationing,
     /// An account may publish [`QUOTA`] posts within a day. The platform returns the time of the
@@ -60,7 +64,7 @@ pub(crate) struct Spec {
     pub(crate) behavior: PlatformBehavior,
 }
 
-pub(crate) static SPECS: [Spec; 18] = [
+pub(crate) static SPECS: [Spec; 20] = [
     spec("keyed", LookUpSupport::Keyed, RefreshPolicy::Rotating, true, 0),
     spec("listed", LookUpSupport::Listed, RefreshPolicy::Extending, true, 0),
     spec("blind", LookUpSupport::Blind, RefreshPolicy::Never, true, 0),
@@ -79,6 +83,8 @@ pub(crate) static SPECS: [Spec; 18] = [
     spec("counting", LookUpSupport::Contained, RefreshPolicy::Never, false, 2).with(PlatformBehavior::Counting),
     spec("charging", LookUpSupport::Listed, RefreshPolicy::Rotating, true, 1).with(PlatformBehavior::Charging),
     spec("following", LookUpSupport::Listed, RefreshPolicy::Rotating, true, 0).with(PlatformBehavior::Following),
+    spec("removing", LookUpSupport::Listed, RefreshPolicy::Rotating, true, 0).with(PlatformBehavior::Removing),
+    spec("handing-over", LookUpSupport::Listed, RefreshPolicy::Never, false, 0).with(PlatformBehavior::HandingOver),
     spec("lagging", LookUpSupport::Listed, RefreshPolicy::Extending, true, 0).with(PlatformBehavior::Lagging),
 ];
 
@@ -111,6 +117,15 @@ impl Spec {
     /// a list of posts that look alike does not show which post is missing.
     pub(crate) fn proves_absence(&self) -> bool {
         self.is_certain() && self.certainty != LookUpSupport::Recognized && self.behavior != PlatformBehavior::Lagging
+    }
+
+    /// The follow-ups of each public post.
+    pub(crate) const fn follow_ups(&self) -> &'static [&'static str] {
+        match self.behavior {
+            PlatformBehavior::Following => &FOLLOW_UPS,
+            PlatformBehavior::Removing => &[REVIEW],
+            _ => &[],
+        }
     }
 
     /// How long before the due time preparation begins, if there is any.
@@ -161,3 +176,6 @@ impl LookUpSupport {
 
 /// The follow-ups of a post on a `Following` platform. The second takes two steps.
 pub(crate) const FOLLOW_UPS: [&str; 2] = ["comment", "playlist"];
+
+/// The follow-up of a post on a `Removing` platform. It takes three steps.
+pub(crate) const REVIEW: &str = "review";

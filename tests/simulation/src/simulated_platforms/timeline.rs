@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
+use domain::delivery::Published;
+use domain::id::{PostId, TargetId};
 
 use super::reference::Reference;
 use super::spec::{DAY, LookUpSupport, QUOTA};
@@ -22,8 +24,30 @@ pub(crate) struct Public {
     pub(crate) parent: Option<String>,
     /// When the call began.
     pub(crate) begun_at: DateTime<Utc>,
-    /// When it became public.
+    /// When it became public, or was given to a person.
     pub(crate) at: DateTime<Utc>,
+    /// Of a post that was given to a person.
+    pub(crate) hand_over: Option<HandOver>,
+    /// When the platform removed it.
+    pub(crate) removed_at: Option<DateTime<Utc>>,
+}
+
+/// What a person does with a post: publishes it at this time, or never.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HandOver(pub(crate) Option<DateTime<Utc>>);
+
+impl Public {
+    /// The platform's response about it at this time.
+    pub(crate) fn response(&self, now: DateTime<Utc>) -> Published {
+        let published = Published::new(self.id.clone(), self.at);
+        let is_finished = |it: HandOver| it.0.is_some_and(|at| at <= now);
+        if self.hand_over.is_none_or(is_finished) { published } else { published.handed_over() }
+    }
+
+    /// Whether the platform ever showed it in this way: in the hands of a person, or public.
+    pub(crate) fn was_shown(&self, handed_over: bool) -> bool {
+        if handed_over { self.hand_over.is_some() } else { self.hand_over.is_none_or(|it| it.0.is_some()) }
+    }
 }
 
 /// A post on an account whose posts can only be distinguished by comparing them.
@@ -118,6 +142,14 @@ impl Timeline {
             self.mistakes.push((reference, format!("{name} follows {id}, which is not there")));
         }
         self.followers.push(PublicFollowUp { reference, name, at });
+    }
+
+    /// Removes the public posts of a target.
+    pub(crate) fn remove(&mut self, post: PostId, target: TargetId, at: DateTime<Utc>) {
+        let is_of_target = |it: &Reference| (it.post, it.target) == (post, target);
+        for public in self.public.iter_mut().filter(|it| is_of_target(&it.reference)) {
+            public.removed_at.get_or_insert(at);
+        }
     }
 
     /// Adds a post to an account and returns its id.

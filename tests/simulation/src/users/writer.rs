@@ -16,6 +16,7 @@ use super::{People, ResponseContent, WriterResponse};
 use crate::deployment::REQUEST_LIMIT;
 use crate::scenario::{PostAction, PostPlan};
 use crate::services::Services;
+use crate::simulated_platforms::PlatformBehavior;
 use crate::world::lock;
 
 /// How often a request without a response is repeated.
@@ -205,6 +206,11 @@ impl Writer {
         lock(&self.people.answers).push(WriterResponse { at: world.now(), post, act: action, text, content: outcome });
     }
 
+    /// Whether a platform may remove the post after its publication.
+    fn may_be_removed(&self) -> bool {
+        self.people.accounts.iter().any(|it| it.spec.behavior == PlatformBehavior::Removing)
+    }
+
     /// Periodically schedules a failed post again.
     async fn retry_failed_post(&mut self) {
         let world = Arc::clone(&self.people.deployment.world);
@@ -223,8 +229,9 @@ impl Writer {
                     let request = self.request(action);
                     self.change(post, action, request).await;
                 }
-                None | Some(PostStatus::Draft | PostStatus::Published) => return,
-                Some(PostStatus::Scheduled | PostStatus::Publishing) => {}
+                None | Some(PostStatus::Draft) => return,
+                Some(PostStatus::Published) if !self.may_be_removed() => return,
+                Some(PostStatus::Scheduled | PostStatus::Publishing | PostStatus::Published) => {}
             }
         }
     }

@@ -96,7 +96,8 @@ fn failed_thread_shows_what_is_public() {
 #[test]
 fn new_time_resumes_at_the_first_segment_that_is_not_public() {
     let account = an_account();
-    let post = failed_after(&create(&account, &["two", "three"]).unwrap(), 2);
+    let created = create(&account, &["two", "three"]).unwrap();
+    let post = failed_after(&created, 2);
     let changes = Changes {
         scheduled_at: Some(Some(noon())),
         text: Some(text("Other")),
@@ -114,6 +115,8 @@ fn new_time_resumes_at_the_first_segment_that_is_not_public() {
     let shorter = Changes { thread: Some(Vec::new()), ..Changes::default() };
     let shorter = change(&post, &account, shorter).unwrap();
     assert_eq!((texts(&shorter), shorter.status), (vec!["Hello", "two"], PostStatus::Published));
+    let rolled_up = shorter.rolled_up(&[partly_published(&created, 2)], noon());
+    assert_eq!(rolled_up.targets, shorter.targets, "the rest that failed is no part of it");
 }
 
 #[test]

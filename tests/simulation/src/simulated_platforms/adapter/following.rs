@@ -12,9 +12,19 @@ use super::overlap::InFlight;
 use crate::faults::KillTime;
 use crate::simulated_platforms::faults::{PlatformFault, chances};
 use crate::simulated_platforms::reference::Reference;
-use crate::simulated_platforms::spec::{FOLLOW_UPS, SETTLES};
+use crate::simulated_platforms::reviews::Verdict;
+use crate::simulated_platforms::spec::{FOLLOW_UPS, REVIEW, SETTLES};
 
-/// Does one step: the first follow-up takes one, the second two.
+/// The number of steps of a follow-up.
+fn steps(name: &str) -> usize {
+    match name {
+        REVIEW => 3,
+        _ if name == FOLLOW_UPS[0] => 1,
+        _ => 2,
+    }
+}
+
+/// Does one step.
 pub(super) async fn take_step(
     adapter: &Adapter,
     request: &PublishRequest<'_>,
@@ -27,7 +37,8 @@ pub(super) async fn take_step(
     let _under_way = InFlight::enter(&adapter.platforms, reference);
     call.die(KillTime::Before).await;
     call.go().await;
-    let is_last = it.name == FOLLOW_UPS[0] || it.progress.is_some();
+    let step: usize = 1 + it.progress.map_or(0, |it| it.parse().expect("a number"));
+    let is_last = step == steps(it.name);
     let (name, id) = (it.name.to_owned(), it.published.platform_post_id.clone());
     let unknown =
         |may_still_run| Err(AttemptError::Unknown { may_still_run, retry_at: None, reason: "no answer".to_owned() });
@@ -52,6 +63,10 @@ pub(super) async fn take_step(
             adapter.platforms.later(at, move |inner| inner.timeline.follow(reference, &id, name, at));
             unknown(true)
         }
+        (fault, Ok(_)) if is_removed(adapter, reference, is_last) => match fault {
+            PlatformFault::Fine => Ok(Followed::Removed { reason: "not wanted here after all".to_owned() }),
+            _ => unknown(true),
+        },
         (fault, Ok(_)) => {
             if is_last {
                 adapter.platforms.lock().timeline.follow(reference, &id, name, adapter.now());
@@ -59,9 +74,10 @@ pub(super) async fn take_step(
             match fault {
                 PlatformFault::Fine if is_last => Ok(Followed::Done),
                 PlatformFault::Fine => {
-                    let wait = world.up_to(Duration::from_secs(8));
+                    let longest = [8, 120, 3_600][if it.name == REVIEW { step } else { 0 }];
+                    let wait = world.up_to(Duration::from_secs(longest));
                     let at = adapter.now() + TimeDelta::from_std(wait).unwrap_or_default();
-                    Ok(Followed::Again { progress: "1".to_owned(), at })
+                    Ok(Followed::Again { progress: step.to_string(), at })
                 }
                 _ => unknown(true),
             }
@@ -69,4 +85,17 @@ pub(super) async fn take_step(
     };
     call.respond().await;
     response
+}
+
+/// Whether the platform has removed the post by this step. An unwanted post is gone by the last one.
+fn is_removed(adapter: &Adapter, reference: Reference, is_last: bool) -> bool {
+    let mut inner = adapter.platforms.lock();
+    let is_unwanted = inner.reviews.find(reference) == Some(Verdict::Refused);
+    if !is_unwanted || !is_last && adapter.platforms.world.dice().bool() {
+        return false;
+    }
+    inner.timeline.remove(reference.post, reference.target, adapter.now());
+    drop(inner);
+    adapter.platforms.world.note(format!("removed: {} of {}", reference.target, reference.post));
+    true
 }

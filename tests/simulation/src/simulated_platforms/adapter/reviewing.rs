@@ -6,7 +6,11 @@ use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 
 use super::Adapter;
+use crate::simulated_platforms::Inner;
 use crate::simulated_platforms::faults::PlatformFault;
+use crate::simulated_platforms::reference::Reference;
+use crate::simulated_platforms::reviews::Verdict;
+use crate::simulated_platforms::spec::PlatformBehavior;
 use crate::simulated_platforms::timeline::Public;
 
 /// The longest review.
@@ -16,7 +20,7 @@ const LONGEST: Duration = Duration::from_secs(90);
 const UNWANTED: f64 = 0.3;
 
 impl Adapter {
-    /// Accepts a post. Whether it becomes public is not known yet.
+    /// Accepts a post, and returns the number of its review. Whether it becomes public is not known yet.
     pub(super) fn accept_for_review(&self, fault: PlatformFault, public: Public) -> AttemptError {
         let world = &self.platforms.world;
         let is_wanted = fault != PlatformFault::RefusedLater && !world.happens(UNWANTED);
@@ -34,6 +38,23 @@ impl Adapter {
             let verdict = if is_wanted { "public" } else { "refused" };
             platforms.world.note(format!("looked at and {verdict}: {} of {}", reference.target, reference.post));
         });
-        AttemptError::Unknown { may_still_run: false, retry_at: None, reason: "it is being looked at".to_owned() }
+        AttemptError::Accepted { progress: Some(review.to_string()), reason: "it is being looked at".to_owned() }
+    }
+
+    /// The result of the review with the number that the call returned, or of the latest one if the response was
+    /// lost; `None` without a review.
+    pub(super) fn verdict(&self, inner: &mut Inner, reference: Reference, progress: Option<&str>) -> Option<Verdict> {
+        if self.spec.behavior != PlatformBehavior::Reviewing {
+            return None;
+        }
+        let latest = inner.reviews.find(reference);
+        let found = match progress {
+            Some(number) => inner.reviews.verdict(number.parse().expect("a number"), reference),
+            None => latest.filter(|_| 0 < self.platforms.world.faults()),
+        };
+        if found.is_none() && (latest.is_some() || progress.is_some()) {
+            inner.timeline.mistakes.push((reference, "looked up without the number of its review".to_owned()));
+        }
+        found
     }
 }

@@ -1,7 +1,7 @@
 //! The look-up of a publish call whose response was lost.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::{AttemptError, Published, Resolution};
+use domain::delivery::{AttemptError, Resolution};
 use platforms::PublishRequest;
 
 use super::{Adapter, looks};
@@ -10,7 +10,6 @@ use crate::simulated_platforms::reference::Reference;
 use crate::simulated_platforms::reviews::Verdict;
 use crate::simulated_platforms::spec::{LISTED_AFTER, LookUpSupport, PlatformBehavior, SETTLES};
 use crate::simulated_platforms::timeline::Public;
-use crate::simulated_platforms::uploads::Progress;
 
 impl Adapter {
     /// Uses the method that this platform supports.
@@ -69,8 +68,9 @@ impl Adapter {
 
     /// The result from the platform's list since that time, or from the draft or container.
     fn listed(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
-        let (reference, upload) = (Reference::read(request.reference), request.progress.map(Progress::read));
-        let inner = self.platforms.lock();
+        let (reference, upload) = (Reference::read(request.reference), self.upload(request));
+        let mut inner = self.platforms.lock();
+        let verdict = self.verdict(&mut inner, reference, request.progress);
         let found = inner.timeline.find(reference);
         let is_behind =
             |it: &Public| self.spec.behavior == PlatformBehavior::Lagging && self.now() < it.at + LISTED_AFTER;
@@ -82,9 +82,9 @@ impl Adapter {
             }
         };
         if let Some(it) = found.filter(is_listed) {
-            return Resolution::Found(Published::new(it.id.clone(), it.at));
+            return Resolution::Found(it.response(self.now()));
         }
-        match inner.reviews.find(reference) {
+        match verdict {
             Some(Verdict::Pending) => Resolution::Pending { reason: "it is being looked at".to_owned() },
             Some(Verdict::Refused) => Resolution::Refused { reason: "it is not wanted here after all".to_owned() },
             Some(Verdict::Wanted) | None if self.spec.proves_absence() => Resolution::NotPublished,
