@@ -77,6 +77,25 @@ impl Youtube {
         self.fake.memory().stores_little = true;
     }
 
+    /// A person changes a field of the part `status` of every video by hand.
+    pub fn edit_status(&self, field: &str, value: &Value) {
+        let mut memory = self.fake.memory();
+        for Video { id, mut parts, .. } in memory.videos.clone() {
+            parts["status"][field] = value.clone();
+            memory.write(&id, parts);
+        }
+    }
+
+    /// A person deletes every video by hand.
+    pub fn delete_videos(&self) {
+        self.fake.memory().videos.clear();
+    }
+
+    /// All upload sessions end.
+    pub fn end_sessions(&self) {
+        self.fake.memory().sessions.clear();
+    }
+
     /// All videos, also private ones, oldest first.
     pub fn videos(&self) -> Vec<Video> {
         self.fake.memory().videos.clone()

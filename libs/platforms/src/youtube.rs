@@ -4,6 +4,7 @@
 //!
 //! - A video is uploaded as private, in parts, to a session that makes at most one video. The publish call changes its
 //!   visibility. It can be repeated without a second video, and the video's id shows later whether it took effect.
+//!   Other changes that a person makes in between stay.
 //! - YouTube keeps the videos of a project private until the project has passed YouTube's audit.
 //! - A project may upload 100 videos a day. Days end at midnight in Pacific time.
 //! - A channel has one account: Google's consent page chooses the channel.
@@ -25,7 +26,7 @@ use domain::rules::{Counting, FileRule, OptionCondition, PostRule, Rule, Rules};
 use serde::Deserialize;
 use url::Url;
 
-use self::errors::ERRORS;
+use self::errors::{ERRORS, NO_CHANNEL};
 use crate::choices::{Choice, ChoicesRequest, MAX_CHOICES};
 use crate::google;
 use crate::kit::{ApiClient, Auth, CallError, Effect, ErrorKind, Grant, OAuthAdapter};
@@ -89,7 +90,8 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         KIND,
         OptionKind::OneOf(&["video", "short"]),
-        "With short, the video must be one that YouTube shows as a Short: square or vertical, and up to 3 minutes.",
+        "YouTube shows square and vertical videos of up to 3 minutes as Shorts. With short, other videos are refused; \
+         video has no effect.",
     ),
     OptionSpec::new(
         TAGS,
@@ -131,8 +133,8 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
 /// box to untick.
 const SCOPES: &[&str] = &["https://www.googleapis.com/auth/youtube.force-ssl"];
 
-/// Hosts of upload sessions.
-const UPLOAD_HOSTS: &[&str] = &[".googleapis.com"];
+/// The other host of the API. Subdomains of `googleapis.com` include storage buckets, which any customer can create.
+const UPLOAD_HOSTS: &[&str] = &["youtube.googleapis.com"];
 
 /// For the thumbnail.
 const THUMBNAIL: PictureBounds = PictureBounds::new(2_000_000, 1_280);
@@ -313,8 +315,7 @@ impl OAuthAdapter for YouTube {
         let call = self.api.get(auth, &["youtube", "v3", "channels"]);
         let page: Page<Channel> = call.query(&[("part", "snippet,status"), ("mine", "true")]).read().await?;
         let Some(Channel { id, snippet, status }) = page.items.into_iter().next() else {
-            let message = "this Google account has no YouTube channel: create one at youtube.com, then connect it";
-            return Err(CallError::new(ErrorKind::Forbidden, Effect::Read, message));
+            return Err(CallError::new(ErrorKind::Forbidden, Effect::Read, NO_CHANNEL));
         };
         if !is_id(&id) {
             return Err(self.api.unreadable(Effect::Read));

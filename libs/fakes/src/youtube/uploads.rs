@@ -34,6 +34,7 @@ pub(super) struct Session {
     /// The id of the video that it has made.
     video: Option<String>,
     begun_at: DateTime<Utc>,
+    notifies: bool,
 }
 
 /// `POST /upload/youtube/v3/videos`: begins a session.
@@ -52,10 +53,11 @@ pub(super) fn start(fake: &Fake, call: &ApiCall) -> ApiResult {
     if call.required("uploadType")? != "resumable" || !is_video || !(1..=MAX_BYTES).contains(&size) {
         return Err(error(400, "global", "badContent", "A resumable upload of a video, with its size, is expected."));
     }
-    let parts = written(call, defaults())?;
+    let parts = written(call, defaults(), defaults())?;
     let (upload_id, bytes, video) = (secret(), Vec::new(), None);
     let location = format!("{}{}&upload_id={upload_id}", fake.base_url(), call.uri);
-    memory.sessions.insert(upload_id, Session { parts, mime_type, size, bytes, video, begun_at });
+    let notifies = call.query.get("notifySubscribers").is_none_or(|it| it == "true");
+    memory.sessions.insert(upload_id, Session { parts, mime_type, size, bytes, video, begun_at, notifies });
     Ok([(header::LOCATION, location)].into_response())
 }
 
@@ -85,7 +87,12 @@ pub(super) fn receive(fake: &Fake, call: &ApiCall) -> ApiResult {
     }
     let status = if session.video.is_some() { StatusCode::OK } else { StatusCode::CREATED };
     let (parts, bytes, made) = (session.parts.clone(), session.bytes.clone(), session.video.clone());
-    let id = made.unwrap_or_else(|| memory.add(parts, bytes, now).id.clone());
+    let notifies = session.notifies;
+    let id = made.unwrap_or_else(|| {
+        let video = memory.add(parts, bytes, now);
+        video.notifies = notifies;
+        video.id.clone()
+    });
     memory.sessions.get_mut(upload_id).unwrap().video = Some(id.clone());
     Ok((status, Json(memory.video(&id)?.resource(call, now))).into_response())
 }

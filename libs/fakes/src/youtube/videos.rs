@@ -28,6 +28,15 @@ pub(super) fn defaults() -> Value {
     })
 }
 
+/// What an update writes where it leaves fields out. It turns them off, as responses show that people have published.
+fn turned_off() -> Value {
+    let mut parts = defaults();
+    for name in ["embeddable", "publicStatsViewable"] {
+        parts["status"][name] = false.into();
+    }
+    parts
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct Video {
     pub id: String,
@@ -38,6 +47,8 @@ pub struct Video {
     pub thumbnail: Option<Vec<u8>>,
     /// The ids of the playlists to which it was added.
     pub playlists: Vec<String>,
+    /// Whether its publication notifies subscribers.
+    pub notifies: bool,
     pub(super) uploaded_at: DateTime<Utc>,
     /// Whether its processing fails.
     pub(super) is_spoiled: bool,
@@ -79,7 +90,7 @@ impl Memory {
     }
 
     /// Replaces the parts of a video that exists. In a project without an audit it is private.
-    fn write(&mut self, id: &str, parts: Value) -> &mut Video {
+    pub(super) fn write(&mut self, id: &str, parts: Value) -> &mut Video {
         let (number, is_unaudited) = (self.next(), self.is_unaudited);
         let video = self.videos.iter_mut().find(|it| it.id == id).unwrap();
         video.parts = parts;
@@ -119,14 +130,14 @@ pub(super) fn update(fake: &Fake, call: &ApiCall) -> ApiResult {
             "An update of the snippet has to name a category.",
         ));
     }
-    let parts = written(call, before)?;
+    let parts = written(call, turned_off(), before)?;
     Ok(Json(memory.write(&id, parts).resource(call, fake.clock.now())).into_response())
 }
 
-/// The parts of a video after a call that writes those that `part` names. Fields that are absent get their defaults.
-pub(super) fn written(call: &ApiCall, mut parts: Value) -> ApiResult<Value> {
+/// The parts of a video after a call that writes those that `part` names. Absent fields are those of `template`.
+pub(super) fn written(call: &ApiCall, template: Value, mut parts: Value) -> ApiResult<Value> {
     let sent = call.json()?;
-    for (name, part) in merged(defaults(), &sent, "resource")?.as_object().unwrap() {
+    for (name, part) in merged(template, &sent, "resource")?.as_object().unwrap() {
         if call.has_part(name) {
             parts[name] = part.clone();
         } else if sent.get(name).is_some() {

@@ -9,11 +9,12 @@ use crate::kit::{ErrorKind, ErrorRule, ErrorTable};
 pub(super) const ERRORS: ErrorTable = ErrorTable {
     title: TITLE,
     rules: &[
+        google::NO_QUOTA,
         ErrorRule::codes(&["quotaExceeded", "dailyLimitExceeded"])
             .kind(ErrorKind::RateLimited)
             .retry_at(next_reset)
             .user_message(QUOTA),
-        ErrorRule::codes(&["rateLimitExceeded"])
+        ErrorRule::codes(&["rateLimitExceeded", "RATE_LIMIT_EXCEEDED"])
             .message_contains(&["per day"])
             .kind(ErrorKind::RateLimited)
             .retry_at(next_reset)
@@ -23,25 +24,32 @@ pub(super) const ERRORS: ErrorTable = ErrorTable {
             .kind(ErrorKind::RateLimited)
             .retry_after(TimeDelta::hours(24))
             .user_message("the channel has reached YouTube's limit of uploads in 24 hours"),
-        ErrorRule::codes(&["youtubeSignupRequired"])
-            .kind(ErrorKind::Unauthorized)
-            .user_message("the Google account has no YouTube channel any more"),
+        ErrorRule::codes(&["youtubeSignupRequired"]).kind(ErrorKind::Unauthorized).user_message(NO_CHANNEL),
         ErrorRule::codes(&["authenticatedUserAccountClosed", "authenticatedUserAccountSuspended"])
             .kind(ErrorKind::Unauthorized),
         google::API_DISABLED,
         google::SCOPE_MISSING,
+        ErrorRule::status(403)
+            .and_codes(&["forbidden"])
+            .message_contains(&["thumbnail"])
+            .kind(ErrorKind::Forbidden)
+            .user_message("the channel may not set thumbnails: verify its phone number at youtube.com/verify"),
         ErrorRule::status(404)
             .and_codes(&["videoNotFound"])
-            .user_message("the video was deleted from the channel before its publication"),
+            .user_message("the video does not exist: it was deleted from the channel"),
         ErrorRule::codes(&["processingFailure"]).kind(ErrorKind::ServerError),
     ],
     ..google::ERRORS
 };
 
+pub(super) const NO_CHANNEL: &str =
+    "this Google account has no YouTube channel: create one at youtube.com, then connect it";
+
 const QUOTA: &str = "this service has used up its quota of YouTube for today; the quota is renewed at midnight in \
                      Pacific time";
 
-/// When the quota of a project is renewed. 08:00 UTC is midnight in Pacific standard time, and an hour after midnight in summer.
+/// When the quota of a project is renewed. 08:00 UTC is midnight in Pacific standard time, and an hour after midnight
+/// in summer.
 fn next_reset(now: DateTime<Utc>) -> DateTime<Utc> {
     let today = now.date_naive().and_time(chrono::NaiveTime::MIN).and_utc() + TimeDelta::hours(8);
     if now < today { today } else { today + TimeDelta::days(1) }

@@ -73,7 +73,7 @@ impl YouTube {
     }
 }
 
-/// The image that was sent with the video.
+/// The image of the thumbnail.
 fn image<'a>(request: &PublishRequest<'a>) -> Option<&'a Attachment> {
     request.media.iter().find(|it| it.mime_type.file_type() == FileType::Image)
 }

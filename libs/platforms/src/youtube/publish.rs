@@ -10,7 +10,7 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::upload::{Uploaded, Video, status};
+use super::upload::{Uploaded, Video, VideoStatus, published_status};
 use super::{PRIVATE, PUBLIC, Page, TITLE, VISIBILITY, YouTube, is_id};
 use crate::kit::{
     Auth, CallError, Effect, File, ListedPost, LookUpMethod, MediaSource, Part, PostPage, Prepared, PublishAdapter,
@@ -86,11 +86,11 @@ impl PublishAdapter for YouTube {
 
     async fn finish_upload(
         &self,
-        _: &PublishRequest<'_>,
+        request: &PublishRequest<'_>,
         _: &File<'_>,
         state: &UploadState,
     ) -> Result<UploadStep<Uploaded>, CallError> {
-        self.finish_video(state)
+        self.finish_video(request, state)
     }
 
     async fn upload_status(
@@ -111,8 +111,16 @@ impl PublishAdapter for YouTube {
             return self.comment(request).await;
         }
         let (id, visibility) = (video_id(prepared)?, visibility(request));
+        let current = self.video(Auth::post(request), id, "status").await?.map(|it| it.status);
+        if let Some(reason) = current.as_ref().and_then(VideoStatus::refusal) {
+            return Err(CallError::invalid_post(reason));
+        }
+        if current.as_ref().is_some_and(|it| it.privacy_status == visibility) {
+            return Ok(published_video(id, request.now));
+        }
+        let status = published_status(request, visibility, current.as_ref());
         let call = self.api.call(Auth::post(request), Method::PUT, &["youtube", "v3", "videos"]).effect(Effect::Public);
-        let call = call.query(&[("part", "status")]).json(&json!({ "id": id, "status": status(request, visibility) }));
+        let call = call.query(&[("part", "status")]).json(&json!({ "id": id, "status": status }));
         let video: Video = call.timeout(PUBLISH_TIMEOUT).read().await?;
         if video.id != id {
             return Err(self.api.unreadable(Effect::Public));

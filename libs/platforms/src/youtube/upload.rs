@@ -5,11 +5,11 @@
 
 use std::time::Duration;
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 use http::header::{CONTENT_LENGTH, CONTENT_RANGE, LOCATION, RANGE};
 use http::{HeaderName, Method, StatusCode};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use url::Url;
 
 use super::{
@@ -27,6 +27,12 @@ const PART_TIMEOUT: Duration = Duration::from_secs(27);
 
 /// Sessions end after about a week.
 const SESSION_LIFE: TimeDelta = TimeDelta::days(6);
+
+/// How long after its upload a video may be missing in lists.
+const LIST_LAG: TimeDelta = TimeDelta::minutes(5);
+
+/// The pause between two reads of the status. Each read costs quota, which all accounts share.
+const STATUS_PAUSE: TimeDelta = TimeDelta::minutes(1);
 
 const UPLOAD_TYPE: HeaderName = HeaderName::from_static("x-upload-content-type");
 const UPLOAD_LENGTH: HeaderName = HeaderName::from_static("x-upload-content-length");
@@ -54,6 +60,21 @@ pub(super) struct VideoStatus {
     upload_status: Option<String>,
     failure_reason: Option<String>,
     rejection_reason: Option<String>,
+    #[serde(flatten)]
+    others: Map<String, Value>,
+}
+
+impl VideoStatus {
+    /// Why the video cannot be watched, even if it is public.
+    pub(super) fn refusal(&self) -> Option<String> {
+        let what = match self.upload_status.as_deref()? {
+            "failed" => "could not process",
+            "rejected" => "rejected",
+            _ => return None,
+        };
+        let reason = self.failure_reason.as_deref().or(self.rejection_reason.as_deref());
+        Some(format!("YouTube {what} the video: {}", reason.unwrap_or("it gives no reason")))
+    }
 }
 
 /// How much of a video a session has.
@@ -102,8 +123,8 @@ impl YouTube {
         if range.end <= stored && range.end < total {
             return Ok(String::new());
         }
-        if stored < range.start {
-            let message = "YouTube lost a part of the upload";
+        if !range.contains(&stored) {
+            let message = "YouTube does not have the part of the video that it confirmed";
             return Err(CallError::new(ErrorKind::PreparationExpired, Effect::Private, message));
         }
         let bytes = if stored == range.start {
@@ -124,9 +145,13 @@ impl YouTube {
         }
     }
 
-    pub(super) fn finish_video(&self, state: &UploadState) -> Result<UploadStep<Uploaded>, CallError> {
+    pub(super) fn finish_video(
+        &self,
+        request: &PublishRequest<'_>,
+        state: &UploadState,
+    ) -> Result<UploadStep<Uploaded>, CallError> {
         let id = state.part_tags.last().filter(|it| is_id(it)).ok_or_else(|| self.api.unreadable(Effect::Private))?;
-        Ok(UploadStep::Processing(UploadState::new(id), None))
+        Ok(UploadStep::Processing(UploadState::new(id).with_extra(json!(request.now)), None))
     }
 
     /// A video can be published before it is processed, so it never makes a post late.
@@ -137,14 +162,21 @@ impl YouTube {
     ) -> Result<UploadStep<Uploaded>, CallError> {
         let Some(Video { status, .. }) = self.video(Auth::post(request), &state.id, "status,processingDetails").await?
         else {
-            return Ok(UploadStep::Refused("the uploaded video was deleted from the channel".to_owned()));
+            let uploaded_at = serde_json::from_value::<DateTime<Utc>>(state.extra.clone());
+            return Ok(if uploaded_at.is_ok_and(|it| request.now < it + LIST_LAG) {
+                UploadStep::Processing(state.clone(), None)
+            } else {
+                UploadStep::Refused("the uploaded video was deleted from the channel".to_owned())
+            });
         };
-        let reason = status.failure_reason.or(status.rejection_reason).unwrap_or_default();
-        Ok(match status.upload_status.as_deref() {
-            Some("failed") => UploadStep::Refused(format!("YouTube could not process the video: {reason}")),
-            Some("rejected") => UploadStep::Refused(format!("YouTube rejected the video: {reason}")),
-            Some("uploaded") if request.now < request.publish_at => UploadStep::Processing(state.clone(), None),
-            _ => UploadStep::Uploaded(Uploaded::Video { id: state.id.clone() }),
+        if let Some(reason) = status.refusal() {
+            return Ok(UploadStep::Refused(reason));
+        }
+        let remaining = request.publish_at - request.now;
+        Ok(if status.upload_status.as_deref() == Some("uploaded") && TimeDelta::zero() < remaining {
+            UploadStep::Processing(state.clone(), Some(STATUS_PAUSE.min(remaining)))
+        } else {
+            UploadStep::Uploaded(Uploaded::Video { id: state.id.clone() })
         })
     }
 
@@ -209,8 +241,19 @@ fn snippet(request: &PublishRequest<'_>) -> Value {
     snippet
 }
 
-/// The whole part `status`: a field that a change of the part leaves out gets its default.
-pub(super) fn status(request: &PublishRequest<'_>, visibility: &str) -> Value {
+/// The part `status` that publishes a video. What a person has changed since the upload stays.
+pub(super) fn published_status(request: &PublishRequest<'_>, visibility: &str, current: Option<&VideoStatus>) -> Value {
+    let mut status = status(request, visibility);
+    for (name, value) in status.as_object_mut().into_iter().flatten() {
+        if let Some(current) = current.and_then(|it| it.others.get(name)) {
+            value.clone_from(current);
+        }
+    }
+    status
+}
+
+/// The whole part `status`: an update turns off what it leaves out.
+fn status(request: &PublishRequest<'_>, visibility: &str) -> Value {
     let options = request.options;
     let license = if options.text(LICENSE) == Some(CREATIVE_COMMONS) { "creativeCommon" } else { "youtube" };
     json!({
@@ -218,6 +261,7 @@ pub(super) fn status(request: &PublishRequest<'_>, visibility: &str) -> Value {
         "selfDeclaredMadeForKids": options.flag(MADE_FOR_KIDS).unwrap_or(false),
         "containsSyntheticMedia": options.flag(SYNTHETIC).unwrap_or(false),
         "embeddable": options.flag(EMBEDDABLE).unwrap_or(true),
+        "publicStatsViewable": true,
         "license": license,
     })
 }
