@@ -82,9 +82,9 @@ async fn unaudited_project_publishes_privately_and_its_rules_say_so() {
     harness.fake.lock_videos();
     let published = harness.deliver(&mut harness.post(&account, "locked", vec![sample(Mp4, 1)])).await.unwrap();
     assert!(published.errors.is_empty() && harness.fake.public_posts().is_empty());
-    assert!(account.rules.is_private_until_audit());
+    assert!(account.rules.lacks_audit());
     let audited = |it: &Youtube| json!({ "url": it.base_url(), "audited": true });
-    assert!(!AdapterHarness::with_settings(audited).await.connect().await.rules.is_private_until_audit());
+    assert!(!AdapterHarness::with_settings(audited).await.connect().await.rules.lacks_audit());
 }
 
 #[tokio::test]
