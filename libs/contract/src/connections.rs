@@ -64,6 +64,7 @@ pub struct ConnectionDetails {
     /// Threads: `max_thread`, the most replies after the post; it is always there, 0 where there are no threads.
     ///
     /// Options: `not_with_media`, which cannot be combined with files; `document_options`, which need a document;
+    /// `image_options`, which need images alone;
     /// `required_options` and `refused_options`, which a post of this account must have and must not have;
     /// `max_tag_length` of all tags together.
     ///
