@@ -400,7 +400,8 @@ await step('a user reconnects an account with a lost grant', () => ownConnection
 await step('a user sees the responses of a webhook endpoint', () => ownWebhooks(tools, token));
 
 const everywhere = await step('one post goes to an account on every fake', () =>
-  postEverywhere(tools, token, upload));
+  // Google Business Profile accepts no smaller picture.
+  postEverywhere(tools, token, upload, png(320, 250)));
 
 await step('a user writes a post for three platforms', () => ownPlatforms(tools, token, everywhere ?? []));
 

@@ -53,9 +53,9 @@ pub type Review = &'static [(i64, &'static str)];
 /// The review of a post without a problem.
 pub const PASSES: Review = &[(0, "PROCESSING"), (12, "LIVE")];
 
-/// Google Business Profile. With `ANY_SIZE`, pictures may be smaller than Google accepts: the sample
-/// pictures of the conformance suite are.
-pub struct GoogleBusiness<const ANY_SIZE: bool = false> {
+/// Google Business Profile. With `FOR_SUITE`, one location may have posts, as the conformance suite expects, and
+/// pictures may be smaller than Google accepts, as those of the suite are.
+pub struct GoogleBusiness<const FOR_SUITE: bool = false> {
     fake: Arc<Fake>,
 }
 
@@ -68,11 +68,11 @@ struct Memory {
     fetched: Vec<String>,
     /// Of the next posts.
     review: Review,
-    accepts_any_size: bool,
+    is_for_suite: bool,
     last_id: u64,
 }
 
-impl<const ANY_SIZE: bool> GoogleBusiness<ANY_SIZE> {
+impl<const FOR_SUITE: bool> GoogleBusiness<FOR_SUITE> {
     /// Starts the fake on a free port, with the time of `clock`.
     pub async fn start(clock: Clock) -> Self {
         let parent = "/v4/accounts/{account}/locations/{location}";
@@ -85,7 +85,7 @@ impl<const ANY_SIZE: bool> GoogleBusiness<ANY_SIZE> {
             .fallback(no_such_path)
             .layer(DefaultBodyLimit::disable());
         let (posts, fetched, last_id) = (Vec::new(), Vec::new(), 4_211_980_000_000_000_000);
-        let memory = Memory { posts, fetched, review: PASSES, accepts_any_size: ANY_SIZE, last_id };
+        let memory = Memory { posts, fetched, review: PASSES, is_for_suite: FOR_SUITE, last_id };
         Self { fake: Fake::serve("google_business", clock, oauth::rules(&[SCOPE]), memory, routes).await }
     }
 

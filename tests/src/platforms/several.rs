@@ -162,9 +162,22 @@ impl AllPlatforms {
         Ok(json!({ "connected_account_id": integer(account, "id")?, "options": options }))
     }
 
-    /// Schedules a post with an image on all of these, due in two seconds; returns its id.
+    /// The same with a file of its own, where every post needs a video.
+    async fn entry_with_video(&self, user: &User<'_>, account: &Value) -> Result<Value> {
+        let mut entry = self.entry(account)?;
+        if platform_name(account)? == "youtube" {
+            let video = sample(MimeType::Mp4, 1).bytes;
+            entry["media"] = json!([user.upload(MimeType::Mp4.as_str(), &video).await?]);
+        }
+        Ok(entry)
+    }
+
+    /// Schedules a post with an image, or a video where that is required, on all of these, due in two seconds; returns its id.
     async fn post(&self, to: &UserOnAllPlatforms<'_>, content: &str) -> Result<i64> {
-        let platforms = to.accounts.iter().map(|it| self.entry(it)).collect::<Result<Value>>()?;
+        let mut platforms = Vec::new();
+        for account in &to.accounts {
+            platforms.push(self.entry_with_video(&to.user, account).await?);
+        }
         // Google Business Profile accepts no smaller image.
         let media = [to.user.upload("image/png", &picture::png(250, 250, [30, 120, 90])).await?];
         let scheduled_at = moment::in_seconds(3);

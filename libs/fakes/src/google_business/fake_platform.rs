@@ -8,7 +8,7 @@ use super::posts::LocalPost;
 use super::{GoogleBusiness, LOCATION};
 use crate::fake::fake_platform::oauth_fake_platform;
 
-impl<const ANY_SIZE: bool> FakePlatform for GoogleBusiness<ANY_SIZE> {
+impl<const FOR_SUITE: bool> FakePlatform for GoogleBusiness<FOR_SUITE> {
     oauth_fake_platform!("google_business");
 
     fn has_alt_texts(&self, _: MimeType) -> bool {

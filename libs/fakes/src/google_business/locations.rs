@@ -59,7 +59,8 @@ fn location_json((name, title, street): (&str, &str, &str), call: &Accepted) -> 
         "storefrontAddress": { "regionCode": "DE", "locality": "Hamburg", "addressLines": [street] },
         "metadata": { "hasVoiceOfMerchant": true, "mapsUri": format!("https://maps.google.com/maps?cid={id}") },
     });
-    if name != LOCATION_WITHOUT_POSTS {
+    let may_post = name == LOCATION || name == OTHER_LOCATION && !call.fake.memory().is_for_suite;
+    if may_post {
         location["metadata"]["canOperateLocalPost"] = true.into();
     }
     let wrong = |what: &str| refusal(bad_request("Request contains an invalid argument.", "read_mask", what));

@@ -91,7 +91,7 @@ async fn fetch_picture(fake: &Fake, url: &str) -> Result<Fetched, Value> {
     let mut memory = fake.memory();
     memory.fetched.push(url.to_owned());
     let is_large = file.facts.pixels.is_some_and(|it| MIN_PICTURE_SIDE <= it.width.min(it.height));
-    let is_large = memory.accepts_any_size || is_large && MIN_PICTURE_BYTES <= file.bytes.len();
+    let is_large = memory.is_for_suite || is_large && MIN_PICTURE_BYTES <= file.bytes.len();
     let is_picture = matches!(file.mime_type, MimeType::Jpeg | MimeType::Png);
     if is_picture && is_large && file.bytes.len() <= MAX_PICTURE_BYTES {
         return Ok(file);
