@@ -28,7 +28,7 @@ async fn shared_file_is_public_once_the_channel_shows_it() {
         harness.clock.advance(TimeDelta::seconds(10));
         let later = harness.resolve(&post, since).await;
 
-        assert!(matches!(shared, AttemptError::Unknown { may_still_run: true, .. }), "{shared:?}");
+        assert!(matches!(shared, AttemptError::Accepted { .. }), "{shared:?}");
         assert!(matches!(early, Resolution::Pending { .. }), "{early:?}");
         let Resolution::Found(found) = later else { panic!("{later:?}") };
         let begins = format!("https://lighthouse.slack.com/archives/{channel}/p");
@@ -45,7 +45,7 @@ async fn unshown<'a>(harness: &AdapterHarness<Slack>, account: &'a Account) -> (
     harness.fake.drop_shares(1);
     let since = harness.clock.now();
     let shared = harness.publish(&post).await.unwrap_err();
-    assert!(matches!(shared, AttemptError::Unknown { may_still_run: true, .. }), "{shared:?}");
+    assert!(matches!(shared, AttemptError::Accepted { .. }), "{shared:?}");
     harness.clock.advance(TimeDelta::minutes(4));
     let early = harness.resolve(&post, since).await;
     assert!(matches!(early, Resolution::Pending { .. }), "{early:?}");
