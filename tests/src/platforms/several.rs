@@ -162,7 +162,7 @@ impl AllPlatforms {
         Ok(json!({ "connected_account_id": integer(account, "id")?, "options": options }))
     }
 
-    /// The same with a file of its own, where every post needs a video.
+    /// Like [`Self::entry`], with a file of its own where every post needs a video.
     async fn entry_with_video(&self, user: &User<'_>, account: &Value) -> Result<Value> {
         let mut entry = self.entry(account)?;
         if platform_name(account)? == "youtube" {
