@@ -64,7 +64,7 @@ use crate::oauth2::{ClientAuth, Dialect, Endpoints, OAuth2, Tokens};
 use crate::platform::{Connect, Platform, Publish};
 use crate::platform_info::Access;
 use crate::publish_request::PublishRequest;
-use crate::setup::{Setup, SetupError};
+use crate::setup::{Setup, SetupError, official};
 use crate::transport_error::TransportError;
 
 pub(crate) const NAME: &str = "discord";
@@ -108,16 +108,12 @@ struct Settings {
 }
 
 fn site() -> Url {
-    address("https://discord.com")
+    official("https://discord.com")
 }
 
 /// Has the form that Discord requires; the page does not exist.
 fn placeholder_url() -> Url {
-    address("https://social-publishing.invalid")
-}
-
-fn address(written: &str) -> Url {
-    Url::parse(written).unwrap_or_else(|error| unreachable!("{written}: {error}"))
+    official("https://social-publishing.invalid")
 }
 
 /// The documentation mentions no PKCE, and its example sends the id and secret in the header.

@@ -12,7 +12,7 @@ use url::Url;
 use crate::app::NoExtraSecrets;
 use crate::kit::{ErrorKind, ErrorRule, ErrorTable};
 use crate::oauth2::{ClientAuth, Dialect, Endpoints, OAuth2, TokenCall};
-use crate::setup::Setup;
+use crate::setup::{self, Setup};
 
 const DIALECT: Dialect = Dialect {
     page: &[("access_type", "offline"), ("prompt", "consent")],
@@ -52,8 +52,7 @@ pub(crate) const SCOPE_MISSING: ErrorRule =
 
 /// One of Google's hosts. A URL in the settings replaces all of them.
 pub(crate) fn host(url: Option<&Url>, official: &str) -> Url {
-    let official = || Url::parse(official).unwrap_or_else(|error| unreachable!("{official}: {error}"));
-    url.cloned().unwrap_or_else(official)
+    url.cloned().unwrap_or_else(|| setup::official(official))
 }
 
 /// For the app that the operator stored under `name`.

@@ -53,7 +53,7 @@ use crate::platform_info::Access;
 use crate::publish_request::PublishRequest;
 use crate::recognition::PostMatch;
 use crate::refresh_policy::RefreshPolicy;
-use crate::setup::{Setup, SetupError};
+use crate::setup::{Setup, SetupError, official};
 
 pub(crate) const NAME: &str = "linkedin";
 
@@ -167,10 +167,6 @@ struct Settings {
     /// Whether a post with an unknown outcome that cannot be looked up is sent once more.
     #[serde(default)]
     replay: bool,
-}
-
-fn official(address: &str) -> Url {
-    Url::parse(address).unwrap_or_else(|error| unreachable!("{address}: {error}"))
 }
 
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<LinkedIn>, SetupError> {

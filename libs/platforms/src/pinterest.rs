@@ -35,7 +35,7 @@ use crate::platform_info::Access;
 use crate::publish_request::PublishRequest;
 use crate::recognition::PostMatch;
 use crate::refresh_policy::RefreshPolicy;
-use crate::setup::{Setup, SetupError};
+use crate::setup::{Setup, SetupError, official};
 
 pub(crate) const NAME: &str = "pinterest";
 pub(crate) const TITLE: &str = "Pinterest";
@@ -139,7 +139,6 @@ struct Settings {
 
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<Pinterest>, SetupError> {
     let Some(Settings { url, sandbox }) = setup.settings(NAME)? else { return Ok(None) };
-    let official = |address: &str| Url::parse(address).unwrap_or_else(|error| unreachable!("{address}: {error}"));
     let api_host = if sandbox { "https://api-sandbox.pinterest.com" } else { "https://api.pinterest.com" };
     let site = url.clone().unwrap_or_else(|| official("https://www.pinterest.com"));
     let api = url.unwrap_or_else(|| official(api_host));

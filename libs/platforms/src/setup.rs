@@ -6,6 +6,7 @@ use std::sync::Arc;
 use egress::AddressPolicy;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use url::Url;
 
 use crate::app::{AppSource, Checked};
 use crate::http_clients::HttpClients;
@@ -34,6 +35,11 @@ pub enum SetupError {
     /// The platform does not accept its settings.
     #[error("the settings of {name}: {source}")]
     Settings { name: &'static str, source: serde_json::Error },
+}
+
+/// A URL of a platform that is written in its adapter.
+pub(crate) fn official(url: &str) -> Url {
+    Url::parse(url).unwrap_or_else(|error| unreachable!("{url}: {error}"))
 }
 
 impl Setup {

@@ -51,7 +51,7 @@ use crate::platform_info::Access;
 use crate::publish_request::PublishRequest;
 use crate::redaction::without_token;
 use crate::refresh_policy::RefreshPolicy;
-use crate::setup::{Setup, SetupError};
+use crate::setup::{self, Setup, SetupError};
 use crate::transport_error::TransportError;
 
 pub(crate) const NAME: &str = "slack";
@@ -111,8 +111,7 @@ struct Settings {
 }
 
 fn official() -> Url {
-    const OFFICIAL: &str = "https://slack.com";
-    Url::parse(OFFICIAL).unwrap_or_else(|error| unreachable!("{OFFICIAL}: {error}"))
+    setup::official("https://slack.com")
 }
 
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<Slack>, SetupError> {

@@ -46,7 +46,7 @@ use crate::platform::{Connect, Platform, Publish, Step};
 use crate::platform_info::Access;
 use crate::publish_request::PublishRequest;
 use crate::refresh_policy::RefreshPolicy;
-use crate::setup::{Setup, SetupError};
+use crate::setup::{self, Setup, SetupError};
 use crate::transport_error::TransportError;
 
 pub(crate) const NAME: &str = "telegram";
@@ -97,8 +97,7 @@ struct Settings {
 }
 
 fn official() -> Url {
-    const OFFICIAL: &str = "https://api.telegram.org";
-    Url::parse(OFFICIAL).unwrap_or_else(|error| unreachable!("{OFFICIAL}: {error}"))
+    setup::official("https://api.telegram.org")
 }
 
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<Telegram>, SetupError> {

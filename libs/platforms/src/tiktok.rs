@@ -35,7 +35,7 @@ use crate::lead_times::LeadTimes;
 use crate::oauth2::{Dialect, Endpoints, OAuth2, TokenCall, TokenKind};
 use crate::platform_info::Access;
 use crate::refresh_policy::RefreshPolicy;
-use crate::setup::{Setup, SetupError};
+use crate::setup::{Setup, SetupError, official};
 
 pub(crate) const NAME: &str = "tiktok";
 pub(crate) const TITLE: &str = "TikTok";
@@ -121,9 +121,8 @@ struct Settings {
 
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<TikTok>, SetupError> {
     let Some(Settings { url, direct, audited }) = setup.settings(NAME)? else { return Ok(None) };
-    let parsed = |it: &str| Url::parse(it).unwrap_or_else(|error| unreachable!("{it}: {error}"));
-    let host = |official| url.clone().unwrap_or_else(|| parsed(official));
-    let (website, api) = (host("https://www.tiktok.com"), host("https://open.tiktokapis.com"));
+    let website = url.clone().unwrap_or_else(|| official("https://www.tiktok.com"));
+    let api = url.unwrap_or_else(|| official("https://open.tiktokapis.com"));
     let at = |host: &Url, path| format!("{}{path}", host.as_str().trim_end_matches('/'));
     let endpoints = Endpoints {
         authorization: at(&website, "/v2/auth/authorize/"),
