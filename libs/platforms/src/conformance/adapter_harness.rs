@@ -4,6 +4,7 @@
 mod delivery;
 pub mod files;
 mod public_files;
+mod test_files;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -21,7 +22,8 @@ use secrecy::ExposeSecret;
 use serde_json::Value;
 use url::{Position, Url};
 
-pub use self::delivery::{DeliveryResult, Post, TestFiles, Tunnel};
+pub use self::delivery::{DeliveryResult, Post};
+pub use self::test_files::{TestFiles, Tunnel};
 use super::fake_platform::{Decision, FakePlatform};
 use crate::account::{Account, Credentials};
 use crate::app::{AppSource, AppUnavailable};
