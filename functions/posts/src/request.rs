@@ -181,7 +181,7 @@ fn target(entry: &mut Fields, index: usize) -> Option<NewTarget> {
     let (text, options) = (content(entry).value(), parse_options(entry));
     // Null means the same as absent; the empty list means that there are no files, or no replies.
     let (media, thread) = (media(entry).value(), thread(entry).value());
-    Some(NewTarget { index, connection_id: connection_id?, text, media, thread, options })
+    Some(NewTarget { index, connection_id: connection_id?, text, media, thread, options, consented_at: None })
 }
 
 /// `options` of a target. Its platform, which decides on names and values, is not known here.

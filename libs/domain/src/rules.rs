@@ -150,6 +150,15 @@ impl Rules {
         self.rules.iter().chain(depending).any(|it| matches!(it, Rule::OfPost(PostRule::PrivateUntilAudit)))
     }
 
+    /// The options that a person has to choose before agreeing to the platform's terms for a post with these options;
+    /// `None` where no post needs such a consent.
+    pub fn consent_options<'a>(&'a self, options: &'a Options) -> Option<&'a [String]> {
+        self.applicable(options).find_map(|(rule, _)| match rule {
+            Rule::OfPost(PostRule::ConsentOptions { options }) => Some(options.as_slice()),
+            _ => None,
+        })
+    }
+
     /// How the image is made smaller, such as "1 MiB instead of 2 MiB": one text for each limit that
     /// it exceeds.
     pub fn resize_descriptions(&self, file: &Attachment, options: &Options) -> Vec<String> {

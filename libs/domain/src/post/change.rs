@@ -72,6 +72,7 @@ impl Post {
         if let Some(thread) = thread {
             post.thread = thread.iter().map(|it| it.content(&files)).collect();
         }
+        post.void_consents(self);
         post.complete_public_targets();
         let post = match (changes.scheduled_at, self.status) {
             (Some(Some(_)), _) if post.is_all_public() => {
@@ -270,6 +271,21 @@ impl Post {
                      (UTF-8); these have {bytes}"
                 ),
             );
+        }
+    }
+
+    /// A consent is void once anything that is published changes.
+    fn void_consents(&mut self, before: &Self) {
+        let is_void = |target: &Target| {
+            let old = before.targets.iter().find(|it| it.connection_id == target.connection_id);
+            old.is_some_and(|old| {
+                old.consented_at == target.consented_at
+                    && (old.options != target.options || before.segments(old) != self.segments(target))
+            })
+        };
+        let void: Vec<_> = self.targets.iter().map(is_void).collect();
+        for (target, _) in self.targets.iter_mut().zip(void).filter(|(_, is_void)| *is_void) {
+            target.consented_at = None;
         }
     }
 

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::segment::SegmentContent;
+use chrono::{DateTime, Utc};
+
 use crate::connection::Connection;
 use crate::id::ConnectionId;
 use crate::media::{AltText, Attachment, MediaPath};
@@ -57,12 +59,15 @@ pub struct NewTarget {
     pub thread: Option<Vec<NewSegment>>,
     /// Options of its platform.
     pub options: RequestedOptions,
+    /// A consent that this request gives; no program can give one.
+    pub consented_at: Option<DateTime<Utc>>,
 }
 
 impl NewTarget {
     /// A target without its own text, files, replies and options.
     pub fn new(index: usize, connection_id: ConnectionId) -> Self {
-        Self { index, connection_id, text: None, media: None, thread: None, options: RequestedOptions::default() }
+        let options = RequestedOptions::default();
+        Self { index, connection_id, text: None, media: None, thread: None, options, consented_at: None }
     }
 }
 

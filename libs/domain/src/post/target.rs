@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::request::{Accounts, NewSegment, NewTarget, carried};
@@ -35,6 +36,10 @@ pub struct Target {
     /// Options of its platform.
     #[serde(default, skip_serializing_if = "Options::is_empty")]
     pub options: Options,
+    /// When a person chose the [`Rules::consent_options`](crate::rules::Rules::consent_options) and agreed to the
+    /// platform's terms, for exactly the texts, files and options that the target has.
+    #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
+    pub consented_at: Option<DateTime<Utc>>,
     pub status: TargetStatus,
     /// The segments that are public: the first ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -96,6 +101,7 @@ pub(super) fn build_targets(
                 media: new.media.as_ref().map(|named| carried(named, files)),
                 thread: new.thread.as_ref().map(thread),
                 options: new.options.said.clone(),
+                consented_at: new.consented_at.or(kept.and_then(|it| it.consented_at)),
                 status: kept.map_or(TargetStatus::Pending, |it| it.status),
                 public: kept.map(|it| it.public.clone()).unwrap_or_default(),
                 comment_error: None,

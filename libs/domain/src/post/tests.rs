@@ -1,8 +1,10 @@
+use chrono::TimeDelta;
+
 use super::*;
 use crate::connection::Connection;
 use crate::delivery::Published;
 use crate::media::{AltText, MediaPath};
-use crate::options::OptionValue;
+use crate::options::{OptionValue, RequestedOptions};
 use crate::rules::{Rule, Rules};
 use crate::testing::{a_connection, a_new_post, a_post, a_user, accounts, an_attachment, ids, noon, text};
 use crate::text::PostText;
@@ -416,4 +418,27 @@ fn unreadable_targets_add_no_missing_target_error() {
     let faults = Post::create(new, &[], &a_user(), &Accounts::new(), &ids(), noon()).unwrap_err();
 
     assert_eq!(fields(&faults), ["platforms.0.connected_account_id"]);
+}
+
+#[test]
+fn consent_is_void_once_what_is_published_changes() {
+    let user = a_user();
+    let connections = [a_connection(&user)];
+    let accounts = accounts(&connections);
+    let mut post = a_post(&user, None, &connections);
+    post.targets[0].consented_at = Some(noon());
+    let changed = |changes| post.change(changes, vec![], &accounts, &ids(), noon()).unwrap().targets[0].consented_at;
+    let target = |option: Option<&str>, consented_at| {
+        let said = option.map(|it| ("visibility".to_owned(), OptionValue::from(it))).into_iter().collect();
+        let options = RequestedOptions { said, ..RequestedOptions::default() };
+        let targets = vec![NewTarget { options, consented_at, ..NewTarget::new(0, connections[0].connection_id) }];
+        Changes { targets: Some(targets), ..Changes::default() }
+    };
+
+    assert_eq!(changed(Changes { scheduled_at: Some(Some(noon())), ..Changes::default() }), Some(noon()));
+    assert_eq!(changed(target(None, None)), Some(noon()));
+    assert_eq!(changed(Changes { text: Some(text("other")), ..Changes::default() }), None);
+    assert_eq!(changed(target(Some("all"), None)), None);
+    let again = noon() + TimeDelta::seconds(1);
+    assert_eq!(changed(target(Some("all"), Some(again))), Some(again));
 }

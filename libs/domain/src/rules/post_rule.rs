@@ -96,6 +96,12 @@ pub enum PostRule {
     /// The platform shows posts to the account alone until it has audited the operator's app. This rule is never
     /// violated.
     PrivateUntilAudit,
+    /// Options that a person has to choose for each post, on a page that meets the platform's terms, before agreeing to
+    /// them. Our pages ask for the consent; programs ask for it themselves, so this rule is never violated.
+    ConsentOptions {
+        /// Names of options.
+        options: Vec<String>,
+    },
     /// Files alone are not accepted.
     TextRequired,
 }
@@ -122,6 +128,7 @@ impl PostRule {
             Self::MaxTagLength { .. } => "max_tag_length",
             Self::TextNotShown => "text_not_shown",
             Self::PrivateUntilAudit => "private_until_audit",
+            Self::ConsentOptions { .. } => "consent_options",
             Self::TextRequired => "text_required",
         }
     }
@@ -231,7 +238,7 @@ impl PostRule {
                 (u64::from(*max) < length as u64)
                     .then(|| format!("accepts tags of at most {max} characters together; these have {length}"))
             }
-            Self::TextNotShown | Self::PrivateUntilAudit => None,
+            Self::TextNotShown | Self::PrivateUntilAudit | Self::ConsentOptions { .. } => None,
             // Without files, every post has a text.
             Self::TextRequired => {
                 (text.is_empty() && !media.is_empty()).then(|| "does not accept files alone; add a text".to_owned())
