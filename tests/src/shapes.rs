@@ -219,6 +219,10 @@ fn check_target(target: &Value) -> Result {
         fields.push("handed_over");
         same(&target["handed_over"], &Value::Bool(true), "handed_over is absent unless it is true")?;
     }
+    if target.get("consented_at").is_some() {
+        fields.push("consented_at");
+        check_time_or_null(target, "consented_at")?;
+    }
     // A target has `media` only if it has its own.
     if let Some(media) = target.get("media") {
         fields.push("media");

@@ -77,6 +77,7 @@ fn target_view(post: &Post, target: &Target, links: &Links) -> contract::PostPla
         media: target.media.as_deref().map(|it| media_views(it, links)),
         thread: target.thread.as_deref().map(|it| thread_view(it, links)),
         options: options_view(&target.options),
+        consented_at: target.consented_at.map(Timestamp),
         status: target_status_view(target.status),
         published_at: published.map(|it| Timestamp(it.at)),
         platform_post_id: published.map(|it| it.platform_post_id.clone()),

@@ -69,7 +69,7 @@ pub struct ConnectionDetails {
     /// `max_tag_length` of all tags together.
     ///
     /// Audience: `private_until_audit`, if the platform shows posts to the account alone until it has audited the
-    /// operator's app.
+    /// operator's app; `consent_options`, which the platform's terms require a person to choose for each post.
     pub meta: Vec<MetaEntry>,
 }
 

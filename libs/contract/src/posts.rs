@@ -119,6 +119,11 @@ pub struct PostPlatform {
     /// Options of the account's platform.
     #[schema(value_type = BTreeMap<String, Value>, example = json!({ "language": "en" }))]
     pub options: Map<String, Value>,
+    /// When a person agreed to the platform's terms for this version of the post, on the page of this service that asks for
+    /// it; absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, format = DateTime)]
+    pub consented_at: Option<Timestamp>,
     /// `pending`, `publishing`, `published` or `failed`.
     #[schema(value_type = String, example = "pending")]
     pub status: TargetStatus,

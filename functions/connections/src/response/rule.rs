@@ -91,7 +91,8 @@ fn post_rule_value(rule: &PostRule) -> Value {
         | PostRule::RefusedOptions { options }
         | PostRule::VideoOptions { options }
         | PostRule::ImageOptions { options }
-        | PostRule::DocumentOptions { options } => json!(options),
+        | PostRule::DocumentOptions { options }
+        | PostRule::ConsentOptions { options } => json!(options),
         PostRule::TextNotShown | PostRule::TextRequired | PostRule::PrivateUntilAudit => json!(YES),
     }
 }
@@ -132,6 +133,7 @@ fn post_rule_unit(rule: &PostRule) -> Option<&'static str> {
         | PostRule::VideoOptions { .. }
         | PostRule::ImageOptions { .. }
         | PostRule::DocumentOptions { .. }
+        | PostRule::ConsentOptions { .. }
         | PostRule::TextNotShown
         | PostRule::TextRequired
         | PostRule::PrivateUntilAudit => None,
