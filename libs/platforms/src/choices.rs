@@ -42,12 +42,16 @@ pub(crate) fn bounded(choices: Vec<Choice>) -> Vec<Choice> {
         if !is_value || !seen.insert(value.clone()) {
             return None;
         }
-        let label: String = label.chars().filter(|it| !it.is_control()).take(MAX_LABEL).collect();
-        let label = label.trim();
-        let label = if label.is_empty() { value.clone() } else { label.to_owned() };
+        let label = Some(shown(&label)).filter(|it| !it.is_empty()).unwrap_or_else(|| value.clone());
         Some(Choice { value, label })
     });
     choices.take(MAX_CHOICES).collect()
+}
+
+/// A text of the platform as pages and clients show it.
+pub(crate) fn shown(label: &str) -> String {
+    let label: String = label.chars().filter(|it| !it.is_control()).take(MAX_LABEL).collect();
+    label.trim().to_owned()
 }
 
 #[cfg(test)]

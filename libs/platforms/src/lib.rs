@@ -12,6 +12,7 @@ mod choices;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod connect_flow;
+mod creator_info;
 mod deadline;
 mod deauthorization;
 mod dependency_error;
@@ -70,6 +71,7 @@ pub use connect_flow::{
     Approval, AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, ConnectError, Field, FieldValues,
     Instructions, PendingApproval, RefreshError,
 };
+pub use creator_info::CreatorInfo;
 pub use deauthorization::{DeauthorizationCallback, InvalidCallback};
 pub use dependency_error::DependencyError;
 pub use last_call::with_last_call;

@@ -15,6 +15,7 @@ use crate::connect_flow::{
     Approval, AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, ConnectError, Field, FieldValues,
     PendingApproval, RefreshError,
 };
+use crate::creator_info::CreatorInfo;
 use crate::deauthorization::{DeauthorizationCallback, InvalidCallback};
 use crate::dependency_error::DependencyError;
 use crate::publish_request::PublishRequest;
@@ -159,6 +160,18 @@ pub trait Connect: Platform {
     async fn choices(&self, request: &ChoicesRequest<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
         let _ = (request, now);
         Ok(Vec::new())
+    }
+
+    /// What an account permits at the moment; `None` where no post of the platform needs a person's consent, which is
+    /// the rule [`PostRule::ConsentOptions`](domain::rules::PostRule::ConsentOptions). Called while a client waits, with a
+    /// timeout of 12 seconds.
+    async fn creator_info(
+        &self,
+        credentials: &Credentials,
+        now: DateTime<Utc>,
+    ) -> Result<Option<CreatorInfo>, AttemptError> {
+        let _ = (credentials, now);
+        Ok(None)
     }
 
     /// Whether [`Connect::revoke`] ends every token that was ever issued for the grant, and not

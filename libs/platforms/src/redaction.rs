@@ -21,6 +21,7 @@ use crate::connect_flow::{
     Approval, AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, ConnectError, Field, FieldValues,
     PendingApproval, RefreshError,
 };
+use crate::creator_info::CreatorInfo;
 use crate::deauthorization::{DeauthorizationCallback, InvalidCallback};
 use crate::dependency_error::DependencyError;
 use crate::platform::{Connect, FollowUp, Followed, Platform, Publish, Step};
@@ -112,6 +113,17 @@ impl<A: Connect> Connect for RedactingAdapter<A> {
                 Err(error.map_reason(|message| Redactor::for_credentials(request.credentials).redact(&message)))
             }
         }
+    }
+
+    async fn creator_info(
+        &self,
+        credentials: &Credentials,
+        now: DateTime<Utc>,
+    ) -> Result<Option<CreatorInfo>, AttemptError> {
+        let info = self.0.creator_info(credentials, now).await;
+        let info =
+            info.map_err(|it| it.map_reason(|message| Redactor::for_credentials(credentials).redact(&message)))?;
+        Ok(info.map(CreatorInfo::bounded))
     }
 
     fn revokes_all(&self) -> bool {

@@ -30,6 +30,7 @@ use self::creator::Creator;
 use self::errors::ERRORS;
 use crate::app::NoExtraSecrets;
 use crate::choices::{Choice, ChoicesRequest};
+use crate::creator_info::CreatorInfo;
 use crate::kit::{ApiClient, Auth, Call, CallError, Effect, Grant, OAuthAdapter};
 use crate::lead_times::LeadTimes;
 use crate::oauth2::{Dialect, Endpoints, OAuth2, TokenCall, TokenKind};
@@ -218,6 +219,10 @@ impl OAuthAdapter for TikTok {
     async fn choices(&self, _: &ChoicesRequest<'_>, auth: Auth<'_>) -> Result<Vec<Choice>, CallError> {
         Ok(if self.has_direct { self.creator(auth, Effect::Read).await?.choices() } else { Vec::new() })
     }
+
+    async fn creator_info(&self, auth: Auth<'_>) -> Result<Option<CreatorInfo>, CallError> {
+        Ok(if self.has_direct { Some(self.creator(auth, Effect::Read).await?.info()) } else { None })
+    }
 }
 
 /// Whether a text can be the id of an account or a post.
@@ -255,7 +260,11 @@ fn rules(has_direct: bool, is_audited: bool) -> Rules {
         let rules = rules.with_rules_when(inbox.or_absent(), refused(&of_direct));
         return rules.with_rules_when(direct, refused(&[KIND]));
     }
-    let mut of_direct_posts = vec![Rule::OfPost(PostRule::RequiredOptions { options: names(&[VISIBILITY]) })];
+    let consent = [VISIBILITY, COMMENTS, DUET, STITCH, BRAND_ORGANIC, BRAND_CONTENT];
+    let mut of_direct_posts = vec![
+        Rule::OfPost(PostRule::RequiredOptions { options: names(&[VISIBILITY]) }),
+        Rule::OfPost(PostRule::ConsentOptions { options: names(&consent) }),
+    ];
     if !is_audited {
         of_direct_posts.push(Rule::OfPost(PostRule::PrivateUntilAudit));
     }

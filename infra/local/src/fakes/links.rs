@@ -8,9 +8,9 @@ use domain::delivery::{AttemptError, LookUpPolicy, Published, Resolution};
 use domain::rules::Rules;
 use platforms::{
     Account, AccountDetails, AppSource, Approval, AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls,
-    Capability, Choice, ChoicesRequest, Connect, ConnectError, Credentials, DeauthorizationCallback, DependencyError,
-    Field, FieldValues, FollowUp, Followed, InvalidCallback, PendingApproval, Platform, Publish, PublishRequest,
-    RefreshError, RefreshPolicy, Step,
+    Capability, Choice, ChoicesRequest, Connect, ConnectError, CreatorInfo, Credentials, DeauthorizationCallback,
+    DependencyError, Field, FieldValues, FollowUp, Followed, InvalidCallback, PendingApproval, Platform, Publish,
+    PublishRequest, RefreshError, RefreshPolicy, Step,
 };
 use url::Url;
 
@@ -18,9 +18,13 @@ use url::Url;
 pub(super) struct FakePage(pub(super) Url);
 
 impl FakePage {
+    fn avatar(&self) -> String {
+        format!("{}/avatar.svg", self.0)
+    }
+
     fn profile(&self, profile: AccountInfo) -> AccountInfo {
         AccountInfo {
-            avatar: profile.avatar.map(|_| format!("{}/avatar.svg", self.0)),
+            avatar: profile.avatar.map(|_| self.avatar()),
             profile_url: profile.profile_url.map(|_| self.0.to_string()),
             ..profile
         }
@@ -134,6 +138,15 @@ impl<P: Connect + ?Sized> Connect for WithFakeLinks<P> {
 
     async fn choices(&self, asked: &ChoicesRequest<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
         self.0.choices(asked, now).await
+    }
+
+    async fn creator_info(
+        &self,
+        credentials: &Credentials,
+        now: DateTime<Utc>,
+    ) -> Result<Option<CreatorInfo>, AttemptError> {
+        let info = self.0.creator_info(credentials, now).await?;
+        Ok(info.map(|it| CreatorInfo { avatar: it.avatar.map(|_| self.1.avatar()), ..it }))
     }
 
     fn revokes_all(&self) -> bool {

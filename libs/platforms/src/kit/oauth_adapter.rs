@@ -12,6 +12,7 @@ use crate::account::{Account, AccountDetails, Credentials};
 use crate::app::AppSource;
 use crate::choices::{Choice, ChoicesRequest};
 use crate::connect_flow::{AuthorizationRequest, AuthorizeStep, Callback, ConnectError, FieldValues, RefreshError};
+use crate::creator_info::CreatorInfo;
 use crate::oauth2::OAuth2;
 use crate::platform::{Connect, Platform};
 use crate::redaction::without_token;
@@ -47,6 +48,12 @@ pub(crate) trait OAuthAdapter: Send + Sync {
     async fn choices(&self, request: &ChoicesRequest<'_>, auth: Auth<'_>) -> Result<Vec<Choice>, CallError> {
         let _ = (request, auth);
         Ok(Vec::new())
+    }
+
+    /// The value of [`Connect::creator_info`].
+    async fn creator_info(&self, auth: Auth<'_>) -> Result<Option<CreatorInfo>, CallError> {
+        let _ = auth;
+        Ok(None)
     }
 }
 
@@ -123,6 +130,14 @@ impl<A: OAuthAdapter> Connect for A {
 
     async fn choices(&self, request: &ChoicesRequest<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
         Ok(OAuthAdapter::choices(self, request, Auth::account(request.credentials, now)).await?)
+    }
+
+    async fn creator_info(
+        &self,
+        credentials: &Credentials,
+        now: DateTime<Utc>,
+    ) -> Result<Option<CreatorInfo>, AttemptError> {
+        Ok(OAuthAdapter::creator_info(self, Auth::account(credentials, now)).await?)
     }
 
     fn revokes_all(&self) -> bool {

@@ -9,10 +9,15 @@ use super::{
     AI_GENERATED, AUTO_ADD_MUSIC, BRAND_CONTENT, BRAND_ORGANIC, COMMENTS, COVER, DUET, SELF_ONLY, STITCH, VISIBILITY,
 };
 use crate::choices::Choice;
+use crate::creator_info::CreatorInfo;
 use crate::kit::CallError;
 
 #[derive(Deserialize)]
 pub(super) struct Creator {
+    #[serde(rename = "creator_nickname")]
+    nickname: String,
+    #[serde(rename = "creator_avatar_url")]
+    avatar: Option<String>,
     privacy_level_options: Vec<String>,
     comment_disabled: bool,
     duet_disabled: bool,
@@ -25,6 +30,17 @@ impl Creator {
     pub(super) fn unaudited(mut self) -> Self {
         self.privacy_level_options.retain(|it| it == SELF_ONLY);
         self
+    }
+
+    pub(super) fn info(self) -> CreatorInfo {
+        let switches = [(COMMENTS, self.comment_disabled), (DUET, self.duet_disabled), (STITCH, self.stitch_disabled)];
+        CreatorInfo {
+            name: self.nickname.clone(),
+            avatar: self.avatar.clone(),
+            turned_off: switches.into_iter().filter(|it| it.1).map(|it| it.0).collect(),
+            max_video_duration: self.max_video_post_duration_sec,
+            visibilities: self.choices(),
+        }
     }
 
     pub(super) fn choices(self) -> Vec<Choice> {
@@ -88,6 +104,7 @@ mod tests {
     #[test]
     fn post_has_only_what_the_account_permits() {
         let creator = json!({
+            "creator_nickname": "Ada Keeper",
             "privacy_level_options": ["FOLLOWER_OF_CREATOR", SELF_ONLY],
             "comment_disabled": false,
             "duet_disabled": true,
@@ -120,6 +137,8 @@ mod tests {
             let refused = info(&options, 60_001).unwrap_err();
             assert!(refused.contains(message), "{refused}");
         }
-        assert_eq!(creator.unaudited().choices(), [Choice { value: SELF_ONLY.into(), label: "Only you".into() }]);
+        let info = creator.unaudited().info();
+        assert_eq!(info.visibilities, [Choice { value: SELF_ONLY.into(), label: "Only you".into() }]);
+        assert_eq!((info.turned_off, info.max_video_duration), (vec![DUET], Some(60)));
     }
 }

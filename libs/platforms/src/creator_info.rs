@@ -1,0 +1,31 @@
+//! What an account permits at the moment, for the page on which a person chooses the settings of a post and agrees to the
+//! platform's terms.
+
+use domain::web_address::is_web_address;
+
+use crate::choices::{self, Choice, shown};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CreatorInfo {
+    /// The name that the platform shows.
+    pub name: String,
+    /// The URL of a picture, which may expire within hours.
+    pub avatar: Option<String>,
+    /// The values of the option `visibility`.
+    pub visibilities: Vec<Choice>,
+    /// The options that the account has turned off for all its posts.
+    pub turned_off: Vec<&'static str>,
+    /// In seconds.
+    pub max_video_duration: Option<u64>,
+}
+
+impl CreatorInfo {
+    pub(crate) fn bounded(self) -> Self {
+        Self {
+            name: shown(&self.name),
+            avatar: self.avatar.filter(|it| is_web_address(it)),
+            visibilities: choices::bounded(self.visibilities),
+            ..self
+        }
+    }
+}
