@@ -39,7 +39,7 @@ pub async fn start_all(clock: &Clock) -> Vec<Arc<dyn FakePlatform>> {
         Arc::new(<Slack>::start(clock.clone()).await),
         Arc::new(Telegram::start(clock.clone()).await),
         Arc::new(Threads::start(clock.clone()).await),
-        Arc::new(<TikTok>::start(clock.clone()).await),
+        Arc::new(TikTok::<true>::start(clock.clone()).await),
         Arc::new(<Wordpress>::start(clock.clone()).await),
         Arc::new(X::start(clock.clone()).await),
         Arc::new(Youtube::start(clock.clone()).await),
