@@ -2,24 +2,16 @@
 //! them.
 
 use std::mem;
-use std::time::Duration;
 
 use api::Params;
-use connecting::{CallCredentials, ConnectingError, StoredCredentials};
 use contract::ChoiceList;
 use domain::connection::Connection;
-use domain::delivery::AttemptError;
 use domain::id::{ConnectionId, UserId};
 use domain::options::OptionSpec;
-use platforms::{Choice, ChoicesRequest, Connect, DependencyError};
-use storage::ConnectionRecord;
-use tokio::time::timeout;
+use platforms::{Choice, ChoicesRequest, Credentials};
 
 use crate::App;
 use crate::error::ConnectionsError;
-
-/// The timeout of the platform.
-const CHOICES_TIMEOUT: Duration = Duration::from_secs(12);
 
 /// In characters.
 pub(crate) const MAX_QUERY: usize = 200;
@@ -57,67 +49,19 @@ impl App {
         let (option, platform) = option.zip(self.platforms.get(provider)).ok_or(ConnectionsError::UnknownOption)?;
         let query = parse_query(params)?;
 
-        let mut values = self.read_choices(platform, &record, option, query.as_deref()).await?;
+        let (connection, searched, now) = (&record.connection, query.as_deref(), self.api.clock.now());
+        let list = |credentials: Credentials| async move {
+            let credentials = &credentials;
+            let request = ChoicesRequest { option: option.name, query: searched, connection, credentials };
+            platform.choices(&request, now).await
+        };
+        let listed = self.call_platform(platform, &record, list).await?;
+        let mut values = listed.map_err(|error| {
+            tracing::info!(?error, connection_id = %id, option = option.name, "choices were not listed");
+            ConnectionsError::not_listed(&connection.rules.title, &error, now)
+        })?;
         values.retain(|it| query.as_ref().is_none_or(|query| is_match(it, query)));
         Ok(Choices { connection: record.connection, option, query, values })
-    }
-
-    async fn read_choices(
-        &self,
-        platform: &dyn Connect,
-        record: &ConnectionRecord,
-        option: &OptionSpec,
-        query: Option<&str>,
-    ) -> Result<Vec<Choice>, ConnectionsError> {
-        let connection = &record.connection;
-        let (connection_id, title) = (connection.connection_id, &connection.rules.title);
-        let lost_grant = || ConnectionsError::LostGrant { title: title.clone() };
-        let no_credentials = |source| ConnectionsError::Credentials { connection_id, source };
-        if connection.needs_reconnection {
-            return Err(lost_grant());
-        }
-
-        let stored = self.credential_service().stored(record).await.map_err(no_credentials)?;
-        let stored = stored.ok_or_else(lost_grant)?;
-        let host = platform.host(stored.credentials());
-        let listed = async {
-            let now = self.api.clock.now();
-            let opened = match self.open_credentials(record, stored).await.map_err(no_credentials)? {
-                CallCredentials::Open(opened) => opened,
-                CallCredentials::Unavailable(AttemptError::Unauthorized { .. }) => return Err(lost_grant()),
-                CallCredentials::Unavailable(error) => return Err(ConnectionsError::not_listed(title, &error, now)),
-            };
-            let request = ChoicesRequest { option: option.name, query, connection, credentials: &opened.credentials };
-            match timeout(CHOICES_TIMEOUT, platform.choices(&request, now)).await {
-                Ok(Ok(listed)) => Ok(listed),
-                Ok(Err(error)) => {
-                    tracing::info!(?error, %connection_id, option = option.name, "choices were not listed");
-                    Err(ConnectionsError::not_listed(title, &error, now))
-                }
-                Err(_) => Err(ConnectionsError::timed_out(title)),
-            }
-        };
-        self.api.with_permit(connection.user_id, host.as_deref(), listed).await?
-    }
-
-    /// Runs in a task of its own, which continues when the client disconnects: the response of a
-    /// refresh may be the only one with the new token.
-    async fn open_credentials(
-        &self,
-        record: &ConnectionRecord,
-        stored: StoredCredentials,
-    ) -> Result<CallCredentials, ConnectingError> {
-        let (app, record) = (self.clone(), record.clone());
-        let task = tokio::spawn(async move {
-            let Some(platform) = app.platforms.get(&record.connection.provider) else {
-                return Ok(CallCredentials::Unavailable(DependencyError.into()));
-            };
-            app.credential_service().credentials_for_read(platform, &record, stored).await
-        });
-        task.await.unwrap_or_else(|error| {
-            tracing::error!(%error, "credentials were not looked for to the end");
-            Ok(CallCredentials::Unavailable(DependencyError.into()))
-        })
     }
 }
 

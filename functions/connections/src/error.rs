@@ -42,6 +42,9 @@ pub(crate) enum ConnectionsError {
     /// the option.
     #[error("option without listed values")]
     UnknownOption,
+    /// The connection or the post does not exist or belongs to another user, or the platform asks for no consent.
+    #[error("post without consent")]
+    NoConsent,
     #[error("search for values invalid")]
     InvalidQuery(ValidationErrors),
     #[error(transparent)]
@@ -111,7 +114,7 @@ impl From<ConnectionsError> for ApiError {
                 let description = "The connection request has expired. Start a new one.".to_owned();
                 oauth(StatusCode::GONE, "expired", description)
             }
-            ConnectionsError::UnknownOption => Self::NotFound,
+            ConnectionsError::UnknownOption | ConnectionsError::NoConsent => Self::NotFound,
             ConnectionsError::InvalidQuery(errors) => errors.into(),
             ConnectionsError::Permit(refusal) => refusal.into(),
             ConnectionsError::LostGrant { title } => {
@@ -153,6 +156,10 @@ impl From<ConnectionsError> for PageError {
                 let text =
                     "The account is disconnected or belongs to another user, or the option has no list of values.";
                 connections(Self::new(StatusCode::NOT_FOUND, "Values not found", text))
+            }
+            ConnectionsError::NoConsent => {
+                let text = "The post was deleted, the account is disconnected, or the platform asks for no consent.";
+                Self::new(StatusCode::NOT_FOUND, "Page not found", text).with_link("/account/posts", "Go to your posts")
             }
             ConnectionsError::InvalidQuery(errors) => {
                 let text = format!("Go back and change the search: {}", errors.summary());

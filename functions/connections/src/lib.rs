@@ -10,7 +10,7 @@
 //!
 //! `receive_deauthorization` handles notifications from platforms; `account_page` and
 //! `account_forms` are the page of connections and its buttons. `choices_page` shows the values of an
-//! option.
+//! option, and `consent_page` asks for the consent that TikTok requires for each post.
 
 mod account_forms;
 mod account_page;
@@ -18,6 +18,7 @@ mod choices;
 mod choices_page;
 pub mod config;
 mod connect_page;
+mod consent_page;
 mod delete_connection;
 mod error;
 mod flow_pages;
@@ -25,6 +26,7 @@ mod list_choices;
 mod list_connections;
 mod list_platforms;
 mod participant;
+mod platform_call;
 mod poll_connect_flow;
 mod receive_callback;
 mod receive_deauthorization;
@@ -99,6 +101,7 @@ pub fn router(app: App) -> Router {
         .route("/account/connections/connect", post(account_forms::connect))
         .route("/account/connections/{connection}/disconnect", post(account_forms::disconnect))
         .route("/account/connections/{connection}/choices/{option}", get(choices_page::show_choices))
+        .route("/account/connections/{connection}/consent/{post}", get(consent_page::show_consent))
         .route("/connect/{state_token}", get(connect_page::show_connect_flow).post(connect_page::submit_connect_flow))
         .route("/connect/callback/{platform}", get(receive_callback::receive_callback))
         .route("/connect/callback/{platform}/{server}", get(receive_callback::receive_server_callback))

@@ -16,16 +16,17 @@ use domain::access_token::AccessToken;
 use domain::clock::Clock;
 use domain::event::Event;
 use domain::id::{ConnectionId, Ids};
-use domain::options::{OptionKind, OptionSpec, PlatformOptions};
+use domain::media::{Attachment, Facts, MimeType};
+use domain::options::{OptionKind, OptionSpec, OptionValue, PlatformOptions};
 use domain::random::Random;
 use domain::scope::Scopes;
-use domain::testing::{a_user, noon};
+use domain::testing::{a_post, a_user, an_attachment, noon};
 use domain::user::User;
 use http_body_util::BodyExt;
 use platforms::Registry;
 use secrecy::ExposeSecret;
 use serde_json::Value;
-use storage::{Identity, LimitSubject, TokenGrant};
+use storage::{Identity, LimitSubject, PostWrite, TokenGrant};
 use tower::ServiceExt;
 
 pub(crate) use self::fake_platforms::{FakePlatforms, PlatformBehavior, TestPlatform};
@@ -234,6 +235,19 @@ impl Harness {
         let path = format!("/api/v1/connections/connect/plain/status/{state}");
         let polled = self.call("GET", &path, Some(token), "").await;
         polled.body["connection"]["id"].as_u64().unwrap()
+    }
+
+    /// Stores a draft for an account, with a video of this duration.
+    pub(crate) async fn draft(&self, account: u64, duration_ms: u64, options: &[(&str, OptionValue)]) -> u64 {
+        let account = ConnectionId::new(account).unwrap();
+        let connection = self.api.store.connection(self.user.user_id, account).await.unwrap().unwrap().connection;
+        let mut post = a_post(&self.user, None, &[connection]);
+        let facts = Some(Facts { duration_ms: Some(duration_ms), ..Facts::default() });
+        post.media = vec![Attachment { mime_type: MimeType::Mp4, facts, ..an_attachment(1) }];
+        post.targets[0].options = options.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        let write = PostWrite { after: Some(&post), ..PostWrite::default() };
+        self.api.store.write_post(&write, noon()).await.unwrap();
+        post.post_id.get()
     }
 
     /// Makes other requests hold all of the user's permits until [`Harness::release_permits`].

@@ -5,6 +5,7 @@
 //! without scripts: a button that adds or removes a part of the post sends the form, and the page
 //! returns with everything that was entered.
 
+pub(crate) mod consent;
 mod entries;
 mod local_time;
 mod preview;
@@ -12,7 +13,7 @@ mod view;
 
 use std::time::Duration;
 
-use api::page::{AccountPage, Page, PageError, PageForm, PageQuery, PageResult};
+use api::page::{AccountPage, ConsentAction, Page, PageError, PageForm, PageQuery, PageResult, consent_page};
 use api::{ClientIp, Fields, Segments, SignedIn};
 use askama::Template;
 use axum::extract::State;
@@ -21,7 +22,7 @@ use domain::connection::Connection;
 use domain::id::{ConnectionId, PostId};
 use domain::idempotency::IdempotencyKey;
 use domain::options::OptionSpec;
-use domain::post::{Authority, IfMatch, Post, PostStatus};
+use domain::post::{Authority, Changes, IfMatch, Post, PostStatus};
 use domain::schedule;
 use domain::token;
 use domain::validation_errors::ValidationErrors;
@@ -169,13 +170,22 @@ pub(crate) async fn submit_new(
     if let Some(page) = form.render_unstored(address, None, action, &entries).await? {
         return Ok(page.into_response());
     }
-    let (body, errors) = form.body(None, action, &entries);
+    let account = form.account_before_publication(None, action, &entries);
+    let (body, errors) = match account {
+        None => form.body(None, action, &entries),
+        Some(account) => {
+            if let Some(page) = form.refuse_before_consent(address, None, action, &entries, account).await? {
+                return Ok(page.into_response());
+            }
+            form.body(None, Action::Save, &entries)
+        }
+    };
     let key = idempotent(&session, &entries, &body)?;
     let request = request::new_post(fields(body, errors), Authority::default(), app.api.clock.now());
     let created = app.scheduling.create_post(session.user, request, Some(&key)).await.map_err(PostsError::from)?;
     let report = match created {
         Created::New(post) | Created::Replayed(post) => {
-            return Ok(redirect(post.post_id, action, &entries).into_response());
+            return Ok(redirect_after(post.post_id, action, &entries, account).into_response());
         }
         Created::Refused(reason) => Report::not_created(&session, address, reason)?,
     };
@@ -198,25 +208,25 @@ pub(crate) async fn submit(
     if let Some(page) = form.render_unstored(address, Some(&post), action, &entries).await? {
         return Ok(page.into_response());
     }
-    let (body, errors) = form.body(Some(&post), action, &entries);
+    let account = form.account_before_publication(Some(&post), action, &entries);
+    let (body, errors) = match account {
+        None => form.body(Some(&post), action, &entries),
+        Some(account) => {
+            if let Some(page) = form.refuse_before_consent(address, Some(&post), action, &entries, account).await? {
+                return Ok(page.into_response());
+            }
+            (form.unpublished_body(&post, &entries), ValidationErrors::new())
+        }
+    };
     let condition = Some(IfMatch::revision(entries.revision().ok_or_else(PageError::forged)?));
     let request = request::changes(fields(body, errors), Authority::default(), condition, app.api.clock.now());
     let id = post.post_id;
-    let report = match app.scheduling.change_post(post, request).await.map_err(PostsError::from)? {
-        Changed::Done(_) => return Ok(redirect(id, action, &entries).into_response()),
-        // A signed-in user may write all posts of the account.
-        Changed::NotThere | Changed::DraftsOnly => return Err(PostsError::NotFound.into()),
-        Changed::Stale | Changed::NeedsRevision => {
-            entries.forget_revision();
-            Report::bad(
-                StatusCode::PRECONDITION_FAILED,
-                "The post was changed after you opened this page, so nothing was stored. Open the post again to see \
-                 the change. If you press the button here again, your version replaces it.",
-            )
-        }
-        Changed::NotInPlan(why) => Report::not_in_plan(&session, address, &why),
-        Changed::Invalid(errors) => Report::refused(errors),
+    let Some(report) = form.change(address, post, request).await? else {
+        return Ok(redirect_after(id, action, &entries, account).into_response());
     };
+    if report.status == StatusCode::PRECONDITION_FAILED {
+        entries.forget_revision();
+    }
     let post = find(&app, &session, &id.to_string()).await?;
     Ok(form.render(Some(&post), &entries, report).await?.into_response())
 }
@@ -280,19 +290,39 @@ impl<'a> PageRequest<'a> {
                 Report::default()
             }
             Action::Refresh => Report::default(),
-            Action::Check => {
-                let (body, errors) = self.body(post, action, entries);
-                let request = request::new_post(fields(body, errors), Authority::default(), self.app.api.clock.now());
-                match self.app.scheduling.validate_post(self.session.user, request).await.map_err(PostsError::from)? {
-                    PostValidated::Fine(warnings) => {
-                        let notice = Notice { text: "This post can be published as it is.".to_owned(), is_bad: false };
-                        Report { notice: Some(notice), warnings, ..Report::default() }
-                    }
-                    PostValidated::Refused(reason) => Report::not_created(self.session, address, reason)?,
-                }
-            }
+            Action::Check => self.check(address, action, entries).await?,
         };
         Ok(Some(self.render(post, &shown, report).await?))
+    }
+
+    /// Reports what would prevent the publication of a post with these entries.
+    async fn check(&self, address: ClientIp, action: Action, entries: &Entries) -> PageResult<Report> {
+        let (body, errors) = self.body(None, action, entries);
+        let request = request::new_post(fields(body, errors), Authority::default(), self.app.api.clock.now());
+        Ok(match self.app.scheduling.validate_post(self.session.user, request).await.map_err(PostsError::from)? {
+            PostValidated::Fine(warnings) => {
+                let notice = Notice { text: "This post can be published as it is.".to_owned(), is_bad: false };
+                Report { notice: Some(notice), warnings, ..Report::default() }
+            }
+            PostValidated::Refused(reason) => Report::not_created(self.session, address, reason)?,
+        })
+    }
+
+    /// Changes a post; returns why it was not changed.
+    async fn change(&self, address: ClientIp, post: Post, request: Changes) -> PageResult<Option<Report>> {
+        let changed = self.app.scheduling.change_post(post, request).await.map_err(PostsError::from)?;
+        Ok(Some(match changed {
+            Changed::Done(_) => return Ok(None),
+            // A signed-in user may write all posts of the account.
+            Changed::NotThere | Changed::DraftsOnly => return Err(PostsError::NotFound.into()),
+            Changed::Stale | Changed::NeedsRevision => Report::bad(
+                StatusCode::PRECONDITION_FAILED,
+                "The post was changed after you opened this page, so nothing was stored. Open the post again to see \
+                 the change. If you press the button here again, your version replaces it.",
+            ),
+            Changed::NotInPlan(why) => Report::not_in_plan(self.session, address, &why),
+            Changed::Invalid(errors) => Report::refused(errors),
+        }))
     }
 
     /// The options of an account's platform.
@@ -305,20 +335,41 @@ impl<'a> PageRequest<'a> {
 
     /// The body of the request that a button stands for, and what is wrong with the form itself.
     fn body(&self, post: Option<&Post>, action: Action, entries: &Entries) -> (Map<String, Value>, ValidationErrors) {
+        let mut errors = ValidationErrors::new();
+        let scheduled_at = self.scheduled_at(post, action, entries, &mut errors);
+        if scheduled_at.as_ref().is_some_and(|it| !it.is_null()) && entries.accounts().next().is_none() {
+            errors.add_sentence("platforms", "Choose at least one account");
+        }
+        let mut body = self.body_without_time(post, entries);
+        body.extend(scheduled_at.map(|it| ("scheduled_at".to_owned(), it)));
+        (body, errors)
+    }
+
+    fn body_without_time(&self, post: Option<&Post>, entries: &Entries) -> Map<String, Value> {
         let options = self.options();
         let mut body = entries.body(&options);
-        if let Some(post) = post.filter(|_| action != Action::Check) {
+        if let Some(post) = post {
             let stored = Entries::from_post(post, &self.session.zone()).body(&options);
             // Unchanged accounts are left out, because a request can name only connected ones.
             if stored["platforms"] == body["platforms"] {
                 body.remove("platforms");
             }
         }
-        let mut errors = ValidationErrors::new();
+        body
+    }
+
+    /// The time that a button sets; `None` if it leaves the time as it is.
+    fn scheduled_at(
+        &self,
+        post: Option<&Post>,
+        action: Action,
+        entries: &Entries,
+        errors: &mut ValidationErrors,
+    ) -> Option<Value> {
         let zone = self.session.zone();
         let at = entries.local_time().map(|it| zone.instant(it));
         let before = post.and_then(|it| it.scheduled_at);
-        let scheduled_at = match (action, at) {
+        match (action, at) {
             (Action::PublishNow, _) => Some(schedule::NOW.into()),
             (Action::Unschedule, _) => Some(Value::Null),
             (Action::Save, _) if before.is_none_or(|it| entries.has_time(it, &zone)) => None,
@@ -333,12 +384,7 @@ impl<'a> PageRequest<'a> {
                 errors.add_sentence("scheduled_at", "Enter a date and a time");
                 Some(schedule::NOW.into())
             }
-        };
-        if scheduled_at.as_ref().is_some_and(|it| !it.is_null()) && entries.accounts().next().is_none() {
-            errors.add_sentence("platforms", "Choose at least one account");
         }
-        body.extend(scheduled_at.map(|it| ("scheduled_at".to_owned(), it)));
-        (body, errors)
     }
 
     /// The draft that these entries would make; `None` without accounts, or with errors.
@@ -394,6 +440,15 @@ fn redirect(post: PostId, action: Action, entries: &Entries) -> Redirect {
     match entries.local_time().filter(|_| action == Action::Save) {
         Some(_) => Redirect::to(&format!("{page}&at={}", entries.get("at").trim())),
         None => Redirect::to(&page),
+    }
+}
+
+/// Leads to the page of consent first, if an account needs one.
+fn redirect_after(post: PostId, action: Action, entries: &Entries, account: Option<ConnectionId>) -> Redirect {
+    let asked = if action == Action::PublishNow { ConsentAction::PublishNow } else { ConsentAction::Schedule };
+    match account {
+        Some(account) => Redirect::to(&consent_page(account, post, asked, entries.get("at").trim(), None)),
+        None => redirect(post, action, entries),
     }
 }
 

@@ -47,6 +47,8 @@ pub fn router(app: App) -> Router {
         .route("/account/posts/new", get(composer::show_new).post(composer::submit_new))
         .route("/account/posts/{post}", get(composer::show).post(composer::submit))
         .route("/account/posts/{post}/attempts", get(attempts_page::show_attempts))
+        .route("/account/posts/{post}/consent/{account}", post(composer::consent::submit_consent))
+        .route("/account/posts/{post}/files/{file}", get(composer::consent::show_file))
         .route("/account/posts/{post}/cancel", post(posts_forms::cancel))
         .route("/account/posts/{post}/delete", post(posts_forms::delete))
         .route("/account/posts/{post}/try-again", post(posts_forms::try_again))

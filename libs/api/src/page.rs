@@ -2,6 +2,7 @@
 
 mod account_page;
 pub(crate) mod assets;
+mod consent;
 mod error;
 mod form;
 mod platform_mark;
@@ -15,6 +16,7 @@ use http::header::{
 use http::{HeaderValue, StatusCode};
 
 pub use account_page::AccountPage;
+pub use consent::{ConsentAction, ConsentProblem, consent_form, consent_page};
 pub(crate) use error::failed;
 pub use error::{PageError, PageResult};
 pub use form::{PageForm, PageQuery, parameters};
@@ -96,7 +98,7 @@ impl Page {
         self
     }
 
-    /// Allows images from other sites: the avatars of accounts, and the files of posts.
+    /// Allows images and videos from other sites: the avatars of accounts, and the files of posts.
     pub fn with_images(mut self) -> Self {
         self.shows_images = true;
         self
@@ -109,6 +111,12 @@ impl Page {
         self
     }
 
+    /// Adds the script of the page of consent.
+    pub fn with_consent(mut self) -> Self {
+        self.script = Some("consent.js");
+        self
+    }
+
     /// Adds the script that searches the documentation.
     pub fn with_search(mut self) -> Self {
         self.script = Some("docs.js");
@@ -116,11 +124,11 @@ impl Page {
     }
 
     fn policy(&self) -> String {
-        let images = if self.shows_images { " https:" } else { "" };
+        let files = if self.shows_images { " https:" } else { "" };
         let script = if self.script.is_some() { " script-src 'self';" } else { "" };
         let connect = self.upload_origin.as_ref().map(|it| format!(" connect-src 'self' {it};")).unwrap_or_default();
         format!(
-            "default-src 'none';{script}{connect} style-src 'self'; img-src 'self'{images}; form-action 'self'; \
+            "default-src 'none';{script}{connect} style-src 'self'; img-src 'self'{files}; media-src 'self'{files}; form-action 'self'; \
              base-uri 'none'; frame-ancestors 'none'"
         )
     }

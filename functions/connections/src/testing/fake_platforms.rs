@@ -10,7 +10,7 @@ use domain::delivery::AttemptError;
 use domain::rules::Rules;
 use platforms::{
     Account, Approval, AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, Choice, ChoicesRequest, Connect,
-    ConnectError, Credentials, DeauthorizationCallback, DependencyError, Field, FieldValues, Instructions,
+    ConnectError, CreatorInfo, Credentials, DeauthorizationCallback, DependencyError, Field, FieldValues, Instructions,
     InvalidCallback, PendingApproval, Platform, RefreshError, RefreshPolicy,
 };
 use secrecy::ExposeSecret;
@@ -212,6 +212,20 @@ impl Connect for TestPlatform {
         }
         let Some(code) = callback.query.get("code") else { return Err(ConnectError::Denied) };
         Ok(code.split(',').map(|id| account(id, now)).collect())
+    }
+
+    async fn creator_info(&self, _: &Credentials, _: DateTime<Utc>) -> Result<Option<CreatorInfo>, AttemptError> {
+        if self.fake.is_broken() {
+            return Err(AttemptError::RetryLater { retry_at: None, reason: "too many posts.".to_owned() });
+        }
+        let choice = |it: &str| Choice { value: it.to_owned(), label: it.to_lowercase() };
+        Ok(Some(CreatorInfo {
+            name: "Ada <Keeper>".to_owned(),
+            avatar: None,
+            visibilities: vec![choice("EVERYONE"), choice("SELF_ONLY")],
+            turned_off: vec!["duet"],
+            max_video_duration: Some(60),
+        }))
     }
 
     async fn choices(&self, asked: &ChoicesRequest<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {

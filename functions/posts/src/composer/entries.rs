@@ -127,6 +127,37 @@ impl Entries {
         self.0.insert(name.to_owned(), value.to_owned());
     }
 
+    /// Sets what a person chose for an account on the page of consent. `text` is what the account would publish.
+    pub(super) fn choose(&mut self, account: ConnectionId, text: &str, given: &Self) {
+        let prefix = account_prefix(account);
+        let content = given.get("content");
+        if content != text {
+            self.set(&format!("{prefix}.content"), content);
+            self.0.remove(&format!("{prefix}.no_text"));
+            if content.trim().is_empty() {
+                self.check(&format!("{prefix}.no_text"));
+            }
+        }
+        let mut set_option = |name: &str, value: &str| self.set(&format!("{prefix}.options.{name}"), value);
+        set_option("visibility", given.get("visibility"));
+        if given.is_checked("title") {
+            set_option("title", given.get("title"));
+        }
+        for name in ["comments", "duet", "stitch"] {
+            set_option(name, if given.is_checked(name) { "true" } else { "" });
+        }
+        for name in ["brand_organic", "brand_content"] {
+            set_option(name, if given.is_checked("disclose") && given.is_checked(name) { "true" } else { "" });
+        }
+    }
+
+    /// As if a person had chosen who sees the post, to check everything else.
+    pub(super) fn with_any_visibility(&self, account: ConnectionId) -> Self {
+        let mut entries = self.clone();
+        entries.set(&format!("{}.options.visibility", account_prefix(account)), "any");
+        entries
+    }
+
     /// Sets the time as the form has it.
     pub(super) fn set_time(&mut self, raw: &str) {
         self.set("at", raw);

@@ -7,6 +7,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 
 pub(super) const STYLE: &str = include_str!("../../assets/style.css");
 const COMPOSER: &str = include_str!("../../assets/composer.js");
+const CONSENT: &str = include_str!("../../assets/consent.js");
 const DOCS: &str = include_str!("../../assets/docs.js");
 const ICON: &str = include_str!("../../assets/icon.svg");
 
@@ -18,6 +19,7 @@ pub(crate) fn router() -> Router {
     Router::new()
         .route("/assets/style.css", get(|| async { asset("text/css; charset=utf-8", STYLE) }))
         .route("/assets/composer.js", get(|| async { asset("text/javascript; charset=utf-8", COMPOSER) }))
+        .route("/assets/consent.js", get(|| async { asset("text/javascript; charset=utf-8", CONSENT) }))
         .route("/assets/docs.js", get(|| async { asset("text/javascript; charset=utf-8", DOCS) }))
         .route("/assets/icon.svg", get(|| async { asset("image/svg+xml", ICON) }))
         .route("/favicon.ico", get(|| async { asset("image/svg+xml", ICON) }))

@@ -1,6 +1,6 @@
 //! An account in the form of a post: its text, its options and its state.
 
-use api::page::PlatformMark;
+use api::page::{PlatformMark, date_and_time};
 use domain::connection::Connection;
 use domain::id::ConnectionId;
 use domain::options::{OptionKind, OptionSpec, Required};
@@ -30,6 +30,10 @@ pub(super) struct AccountView {
     pub(super) content: Field,
     pub(super) has_no_text: bool,
     pub(super) options: Vec<OptionView>,
+    /// The options that a person chooses on the page of consent.
+    pub(super) consent_options: Vec<Field>,
+    /// Whether the person has agreed to the platform's terms; `None` if the account is not chosen, or requires no consent.
+    pub(super) consent: Option<String>,
     /// Files and replies of its own; `None` if it uses those of the post.
     pub(super) files: Option<Vec<FileView>>,
     pub(super) replies: Option<Vec<ReplyView>>,
@@ -43,6 +47,7 @@ pub(super) struct State {
 }
 
 pub(super) struct OptionView {
+    name: &'static str,
     pub(super) field: Field,
     pub(super) label: String,
     pub(super) about: &'static str,
@@ -83,6 +88,11 @@ impl Form<'_> {
         let (content, has_no_text) = (field("content"), has("no_text"));
         let specs = self.context.vocabulary.options(&account.provider);
         let options: Vec<_> = specs.iter().map(|it| self.option(account.connection_id, it)).collect();
+        let given = options.iter().filter(|it| !it.field.value.is_empty());
+        let given = given.map(|it| (it.name.to_owned(), it.field.value.as_str().into())).collect();
+        let on_page = account.rules.consent_options(&given);
+        let is_on_page = |it: &OptionView| on_page.is_some_and(|names| names.iter().any(|name| name == it.name));
+        let (consent_options, options): (Vec<_>, Vec<_>) = options.into_iter().partition(is_on_page);
         let prefix = format!("{name}.");
         let is_adjusted = !content.value.is_empty()
             || has_no_text
@@ -111,6 +121,8 @@ impl Form<'_> {
             content,
             has_no_text,
             options,
+            consent_options: consent_options.into_iter().map(|it| it.field).collect(),
+            consent: on_page.filter(|_| is_checked).map(|_| self.consent(&account.rules.title, target)),
             files: has("own_media").then(|| self.files(&prefix)),
             replies: has("own_thread").then(|| self.replies(&prefix)),
             is_open: is_adjusted || has_errors,
@@ -135,10 +147,25 @@ impl Form<'_> {
             content: self.field(&format!("{name}.content")),
             has_no_text: false,
             options: Vec::new(),
+            consent_options: Vec::new(),
+            consent: None,
             files: None,
             replies: None,
             is_open: false,
             name,
+        }
+    }
+
+    fn consent(&self, platform: &str, target: Option<&Target>) -> String {
+        match target.and_then(|it| it.consented_at) {
+            Some(at) => {
+                let at = date_and_time(at, &self.context.zone);
+                format!("You agreed to {platform}’s terms: {at}. If you change the post, a page asks again.")
+            }
+            None => format!(
+                "{platform} requires that you choose who can see the post and agree to its terms. A page asks for both \
+                 when you schedule or publish."
+            ),
         }
     }
 
@@ -153,6 +180,7 @@ impl Form<'_> {
         let field = self.field(&format!("{}.options.{name}", account_prefix(account)));
         let choices = || format!("/account/connections/{account}/choices/{name}");
         OptionView {
+            name,
             input: Input::new(spec.kind, &field.value),
             field,
             label: label(name),

@@ -1,0 +1,167 @@
+//! The consent that a platform requires for each post: which account needs one, and the form in which a person gives it.
+//! The connections function shows the page with that form.
+
+use api::page::{ConsentAction, ConsentProblem, Page, PageError, PageForm, PageResult, consent_page};
+use api::{ClientIp, Segments, SignedIn};
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use domain::id::{ConnectionId, MediaId};
+use domain::media::MediaPath;
+use domain::post::{Authority, IfMatch, NewTarget, Post, PostStatus, TargetStatus};
+use domain::validation_errors::ValidationErrors;
+use serde_json::{Map, Value};
+
+use super::{Action, Entries, FORM_KIB, PageRequest, fields, redirect};
+use crate::App;
+use crate::error::PostsError;
+use crate::posts_forms::find;
+use crate::request;
+use crate::response::links;
+
+/// Stores what a person chose on the page of consent, and publishes or schedules the post once no other account needs a
+/// consent.
+pub(crate) async fn submit_consent(
+    State(app): State<App>,
+    session: SignedIn,
+    address: ClientIp,
+    Segments((post, account)): Segments<(String, String)>,
+    PageForm(given): PageForm<Entries, FORM_KIB>,
+) -> PageResult<Response> {
+    session.check(given.get("csrf"))?;
+    let post = find(&app, &session, &post).await?;
+    let target = ConnectionId::parse(&account).and_then(|id| post.targets.iter().find(|it| it.connection_id == id));
+    let target = target.ok_or(PostsError::NotFound)?;
+    let account = target.connection_id;
+    let (action, asked) = match given.get("do") {
+        "schedule" => (Action::Schedule, ConsentAction::Schedule),
+        "publish_now" => (Action::PublishNow, ConsentAction::PublishNow),
+        _ => return Err(PageError::forged()),
+    };
+    let (at, discloses) = (given.get("at"), given.is_checked("disclose"));
+    let promotes = discloses.then(|| (given.is_checked("brand_organic"), given.is_checked("brand_content")));
+    let problem = ConsentProblem::find(given.get("visibility"), promotes);
+
+    let form = PageRequest::new(&app, &session).await?;
+    let mut entries = Entries::from_post(&post, &session.zone());
+    entries.choose(account, post.text_of(target).as_str(), &given);
+    entries.set_time(at);
+    let next = form.awaiting_consent(Some(&post), &entries, Some(account));
+    let mut body = entries.body(form.options());
+    let mut errors = ValidationErrors::new();
+    if problem.is_none() && next.is_none() {
+        let scheduled_at = form.scheduled_at(Some(&post), action, &entries, &mut errors);
+        body.extend(scheduled_at.map(|it| ("scheduled_at".to_owned(), it)));
+    }
+    let revision = given.revision().ok_or_else(PageError::forged)?;
+    let condition = Some(IfMatch::revision(revision));
+    let now = app.api.clock.now();
+    let mut request = request::changes(fields(body, errors), Authority::default(), condition, now);
+    for target in request.targets.iter_mut().flatten().filter(|it| it.connection_id == account && problem.is_none()) {
+        target.consented_at = Some(now);
+    }
+    let id = post.post_id;
+    let page = |account, problem| Redirect::to(&consent_page(account, id, asked, at, problem)).into_response();
+    match form.change(address, post, request).await? {
+        None => Ok(match (problem, next) {
+            (Some(problem), _) => page(account, Some(problem)),
+            (None, Some(next)) => page(next, None),
+            (None, None) => redirect(id, action, &entries).into_response(),
+        }),
+        Some(report) => {
+            let post = find(&app, &session, &id.to_string()).await?;
+            Ok(form.render(Some(&post), &entries, report).await?.into_response())
+        }
+    }
+}
+
+/// Redirects to a file of a post, for pages of functions that cannot sign links.
+pub(crate) async fn show_file(
+    State(app): State<App>,
+    session: SignedIn,
+    Segments((post, file)): Segments<(String, String)>,
+) -> PageResult<Redirect> {
+    let post = find(&app, &session, &post).await?;
+    let file = MediaId::parse(&file).and_then(|id| post.files().find(|it| it.media_id == id));
+    let file = file.ok_or(PostsError::NotFound)?;
+    let path = MediaPath::new(session.user, file.media_id, file.mime_type);
+    let links = links(&app.scheduling.bucket, [path].into_iter()).await;
+    Ok(Redirect::temporary(links.get(&file.media_id).map_or("", String::as_str)))
+}
+
+impl PageRequest<'_> {
+    /// The first account for which a person has to agree to the terms of the platform before this button publishes the
+    /// post.
+    pub(super) fn account_before_publication(
+        &self,
+        post: Option<&Post>,
+        action: Action,
+        entries: &Entries,
+    ) -> Option<ConnectionId> {
+        let mut errors = ValidationErrors::new();
+        let scheduled_at = self.scheduled_at(post, action, entries, &mut errors);
+        let stays_scheduled = post.is_some_and(|it| it.status == PostStatus::Scheduled);
+        let is_published = scheduled_at.map_or(stays_scheduled, |it| !it.is_null());
+        if is_published { self.awaiting_consent(post, entries, None) } else { None }
+    }
+
+    /// The page with everything else that would prevent the publication, so that a person corrects it before agreeing.
+    pub(super) async fn refuse_before_consent(
+        &self,
+        address: ClientIp,
+        post: Option<&Post>,
+        action: Action,
+        entries: &Entries,
+        account: ConnectionId,
+    ) -> PageResult<Option<Page>> {
+        // A failed post may be public on some accounts, unlike the new post that is checked.
+        if post.is_some_and(|it| it.status == PostStatus::Failed) {
+            return Ok(None);
+        }
+        let report = self.check(address, action, &entries.with_any_visibility(account)).await?;
+        Ok(if report.status.is_success() { None } else { Some(self.render(post, entries, report).await?) })
+    }
+
+    /// The body that stores the entries, and makes the post a draft until a person has agreed.
+    pub(super) fn unpublished_body(&self, post: &Post, entries: &Entries) -> Map<String, Value> {
+        let mut body = self.body_without_time(Some(post), entries);
+        if post.status == PostStatus::Scheduled {
+            body.insert("scheduled_at".to_owned(), Value::Null);
+        }
+        body
+    }
+
+    /// The first account, other than `settled`, for which a person has to agree to the terms of the platform before the
+    /// post that these entries make can be published.
+    pub(super) fn awaiting_consent(
+        &self,
+        post: Option<&Post>,
+        entries: &Entries,
+        settled: Option<ConnectionId>,
+    ) -> Option<ConnectionId> {
+        let body = entries.body(self.options());
+        let stored = post.map(|it| (it, Entries::from_post(it, &self.session.zone()).body(self.options())));
+        let has_consent = |account: ConnectionId| {
+            let Some((post, before)) = &stored else { return false };
+            let target = post.targets.iter().find(|it| it.connection_id == account);
+            let is_kept = || are_same_for(account, before, &body);
+            target.is_some_and(|it| it.status == TargetStatus::Published || it.consented_at.is_some() && is_kept())
+        };
+        let needs_consent = |target: &NewTarget| {
+            let account = self.connections.iter().find(|it| it.connection_id == target.connection_id);
+            account.is_some_and(|it| it.rules.consent_options(&target.options.said).is_some())
+        };
+        let now = self.app.api.clock.now();
+        let new = request::new_post(fields(body.clone(), ValidationErrors::new()), Authority::default(), now);
+        let waiting = new.targets.iter().filter(|it| Some(it.connection_id) != settled && needs_consent(it));
+        waiting.map(|it| it.connection_id).find(|it| !has_consent(*it))
+    }
+}
+
+/// Whether two requests publish the same to an account.
+fn are_same_for(account: ConnectionId, one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
+    let entry = |body: &Map<String, Value>| {
+        let entries = body["platforms"].as_array().into_iter().flatten();
+        entries.into_iter().find(|it| it["connected_account_id"] == account.get()).cloned()
+    };
+    ["content", "media", "thread"].iter().all(|it| one[*it] == other[*it]) && entry(one) == entry(other)
+}
