@@ -85,7 +85,9 @@ async function connect(tools, { name, title, answers }, token) {
 async function entry({ must }, platforms, account, token, upload) {
   const { options: described, rules } = platforms.find((it) => it.name === account.provider);
   const options = {};
-  for (const name of described.required ?? []) {
+  const applies = ({ when }) => !when || when.or_absent;
+  const required = rules.filter((it) => it.name === 'required_options' && applies(it)).flatMap((it) => it.value);
+  for (const name of [...(described.required ?? []), ...required]) {
     const { data } = await must(200, 'GET', `/connections/${account.id}/choices/${name}`, undefined, token);
     options[name] = data[0].value;
   }

@@ -11,6 +11,7 @@ import { postEverywhere, reelAndCarousel } from './everywhere.mjs';
 import { ownApproval, ownComposer, ownConnections, ownFrames, ownPlatforms, ownPosts, ownWebhooks } from './own.mjs';
 import { DESKTOP, accessibilityFindings, openPage } from './page.mjs';
 import { approveProgram } from './program.mjs';
+import { tiktokConsent } from './tiktok.mjs';
 
 const { values: options } = parseArgs({
   options: {
@@ -404,6 +405,8 @@ const everywhere = await step('one post goes to an account on every fake', () =>
   postEverywhere(tools, token, upload, png(320, 250)));
 
 await step('a user writes a post for three platforms', () => ownPlatforms(tools, token, everywhere ?? []));
+await step('a user agrees to the terms of TikTok for each post', () =>
+  tiktokConsent(tools, token, everywhere.find((it) => it.provider === 'tiktok'), upload));
 
 const instagram = everywhere?.find((it) => it.provider === 'instagram');
 
