@@ -8,7 +8,7 @@ use crate::choices::{self, Choice, shown};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CreatorInfo {
     /// The name that the platform shows.
-    pub name: String,
+    pub name: Option<String>,
     /// The URL of a picture, which may expire within hours.
     pub avatar: Option<String>,
     /// The values of the option `visibility`.
@@ -22,7 +22,7 @@ pub struct CreatorInfo {
 impl CreatorInfo {
     pub(crate) fn bounded(self) -> Self {
         Self {
-            name: shown(&self.name),
+            name: self.name.as_deref().map(shown).filter(|it| !it.is_empty()),
             avatar: self.avatar.filter(|it| is_web_address(it)),
             visibilities: choices::bounded(self.visibilities),
             ..self

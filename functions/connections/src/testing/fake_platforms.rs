@@ -220,7 +220,7 @@ impl Connect for TestPlatform {
         }
         let choice = |it: &str| Choice { value: it.to_owned(), label: it.to_lowercase() };
         Ok(Some(CreatorInfo {
-            name: "Ada <Keeper>".to_owned(),
+            name: Some("Ada <Keeper>".to_owned()),
             avatar: None,
             visibilities: vec![choice("EVERYONE"), choice("SELF_ONLY")],
             turned_off: vec!["duet"],

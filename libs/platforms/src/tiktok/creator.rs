@@ -15,7 +15,7 @@ use crate::kit::CallError;
 #[derive(Deserialize)]
 pub(super) struct Creator {
     #[serde(rename = "creator_nickname")]
-    nickname: String,
+    nickname: Option<String>,
     #[serde(rename = "creator_avatar_url")]
     avatar: Option<String>,
     privacy_level_options: Vec<String>,
@@ -104,7 +104,6 @@ mod tests {
     #[test]
     fn post_has_only_what_the_account_permits() {
         let creator = json!({
-            "creator_nickname": "Ada Keeper",
             "privacy_level_options": ["FOLLOWER_OF_CREATOR", SELF_ONLY],
             "comment_disabled": false,
             "duet_disabled": true,
