@@ -4,6 +4,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::atomic::{AtomicU32, Ordering},
     time::{Duration, Instant},
 };
 
@@ -166,8 +167,22 @@ pub fn resident_mb(process: u32) -> Result<u64> {
     Ok(kilobytes / 1024)
 }
 
+/// The ports below those that Linux gives to outgoing connections, which could take one before its server starts.
+const SERVER_PORTS: std::ops::Range<u32> = 10_000..32_000;
+
+/// A port of this machine that is free, a different one for each call of this process.
 pub fn free_port() -> Result<u16> {
-    Ok(std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    let first = std::process::id().wrapping_mul(97);
+    for _ in SERVER_PORTS {
+        let offset =
+            first.wrapping_add(CALLS.fetch_add(1, Ordering::Relaxed)) % (SERVER_PORTS.end - SERVER_PORTS.start);
+        let port = u16::try_from(SERVER_PORTS.start + offset)?;
+        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return Ok(port);
+        }
+    }
+    fail!("no port is free")
 }
 
 /// A binary that was built into the same folder as this one.

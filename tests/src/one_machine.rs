@@ -25,7 +25,7 @@ use crate::{
     ensure,
     error::{Result, TestError},
     fail,
-    harness::{Ready, SANDBOX_CLIENT, binary, resident_mb},
+    harness::{Ready, SANDBOX_CLIENT, binary, free_port, resident_mb},
     http_response::integer,
     moment,
     platforms::{connecting::connect, scenes::Scenes},
@@ -63,7 +63,7 @@ impl Machine {
 
     async fn with_root(root: Option<PathBuf>) -> Result<Self> {
         let mastodon = Mastodon::start(Clock::System).await;
-        let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let port = free_port()?;
         let folder = match &root {
             Some(root) => TempDir::new_in(root.join("data"))?,
             None => TempDir::new()?,

@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    net::TcpListener,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
@@ -14,7 +13,7 @@ use tempfile::TempDir;
 use super::processes::{self, Function};
 use crate::{
     aws::{self, Root},
-    error::{Result, TestError},
+    error::Result,
     fail,
     tools::MINISTACK,
 };
@@ -122,10 +121,4 @@ impl Drop for Emulator {
             function.kill();
         }
     }
-}
-
-/// A port that is free now.
-pub(super) fn free_port() -> Result<u16> {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(TestError::from)?;
-    Ok(listener.local_addr()?.port())
 }

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use super::{
     artifacts, callers,
-    emulator::{Emulator, free_port},
+    emulator::Emulator,
     passage::ProxyRoute,
     privileges::{self, Differences},
     recorder::Recorder,
@@ -23,7 +23,7 @@ use crate::{
     deployment::Deployment,
     error::{Result, TestError},
     functions,
-    harness::{Harness, Ready, SANDBOX_CLIENT},
+    harness::{Harness, Ready, SANDBOX_CLIENT, free_port},
     lambda::every_platform,
     template::{FUNCTIONS, ROOT, Template, function_name},
     tools::{AWS_CLI, SAM, run},

@@ -13,6 +13,7 @@ use crate::{
     deployment::{fresh, missing, targets},
     ensure,
     error::{Result, same},
+    harness::free_port,
     http_response::text,
     moment,
     platforms::scenes::{Figures, Scenes},
@@ -102,7 +103,7 @@ async fn own_certificate() -> Result {
 /// The e-mail passes a real SMTP server.
 async fn link_by_mail() -> Result {
     let machine = Machine::new().await?;
-    let (mails, port) = (machine.data("mails"), std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port());
+    let (mails, port) = (machine.data("mails"), free_port()?);
     let mut server = Command::new(AIOSMTPD.program()?);
     server.args(["--nosetuid", "--listen", &format!("127.0.0.1:{port}"), "--class", "aiosmtpd.handlers.Mailbox"]);
     let _server = Running(server.arg(&mails).spawn()?);
