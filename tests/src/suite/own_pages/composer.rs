@@ -20,6 +20,7 @@ pub(super) fn checks() -> Vec<Check> {
         [
             draft_is_scheduled_as_shown,
             post_is_written_on_the_page,
+            files_and_consent_are_for_the_owner_of_a_post,
             entries_are_kept_when_the_session_ends,
             file_is_uploaded_from_the_page,
             times_are_shown_in_the_zone_of_the_user,
@@ -120,6 +121,28 @@ async fn post_is_written_on_the_page(deployment: &Deployment) -> Result {
     for path in [format!("{POSTS}/{id}"), format!("{POSTS}/new?from={id}")] {
         let page = other.browser.open(&format!("{}{path}", deployment.origin())).await?;
         same(page.status.as_u16(), 404, "the post of another user")?;
+    }
+    Ok(())
+}
+
+async fn files_and_consent_are_for_the_owner_of_a_post(deployment: &Deployment) -> Result {
+    let (mut user, mut other) = (deployment.new_user().await?, deployment.new_user().await?);
+    let connection = user.connect(0).await?;
+    let media = json!([user.picture().await?]);
+    let body = json!({ "content": fresh("with a file"), "platforms": targets(&[&connection])?, "media": media });
+    let draft = user.api.post("/posts", &body).await?.ok(201)?;
+    let post = integer(&draft, "id")?;
+    let address = |path: String| format!("{}{path}", deployment.origin());
+    let file = address(format!("{POSTS}/{post}/files/{}", integer(&draft["media"][0], "id")?));
+    let consent = address(format!("{CONNECTIONS}/{}/consent/{post}?do=publish_now", integer(&connection, "id")?));
+
+    let shown = user.browser.open(&file).await?;
+    same(shown.status.as_u16(), 200, "the file of the post")?;
+    same(&shown.headers["content-type"].to_str()?, &"image/png", "its type")?;
+    // The sandbox requires no consent.
+    same(user.browser.open(&consent).await?.status.as_u16(), 404, "the page of consent")?;
+    for address in [&file, &consent] {
+        same(other.browser.open(address).await?.status.as_u16(), 404, "that of another user")?;
     }
     Ok(())
 }
