@@ -7,6 +7,7 @@ use api::{Segments, SignedIn};
 use askama::Template;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
+use domain::delivery::AttemptError;
 use domain::id::{ConnectionId, PostId};
 use domain::media::{Attachment, FileType};
 use domain::post::{Post, PostStatus, Target};
@@ -31,6 +32,8 @@ pub(crate) struct ConsentQuery {
 struct ConsentPage<'a> {
     csrf: &'a str,
     path: String,
+    /// The path of the post, with the time that a draft does not store.
+    back: String,
     post: &'a Post,
     query: &'a ConsentQuery,
     city: String,
@@ -101,6 +104,9 @@ pub(crate) async fn show_consent(
     let creator = match app.call_platform(platform, &record, read).await? {
         Ok(Some(creator)) => check_duration(creator, post.media_of(target)),
         Ok(None) => return Err(ConnectionsError::NoConsent.into()),
+        Err(AttemptError::Unauthorized { .. }) => {
+            return Err(ConnectionsError::LostGrant { title: connection.rules.title.clone() }.into());
+        }
         Err(error) => Err(format!(
             "{} does not accept a post of this account at the moment: {}. Try again later.",
             connection.rules.title,
@@ -113,6 +119,11 @@ pub(crate) async fn show_consent(
     let page = ConsentPage {
         csrf: session.csrf(),
         path: consent_form(connection_id, post_id),
+        back: if query.at.is_empty() {
+            format!("/account/posts/{post_id}")
+        } else {
+            format!("/account/posts/{post_id}?at={}", query.at)
+        },
         post: &post,
         query: &query,
         city: session.zone().city(),

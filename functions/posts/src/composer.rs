@@ -170,22 +170,21 @@ pub(crate) async fn submit_new(
     if let Some(page) = form.render_unstored(address, None, action, &entries).await? {
         return Ok(page.into_response());
     }
-    let account = form.account_before_publication(None, action, &entries);
-    let (body, errors) = match account {
-        None => form.body(None, action, &entries),
-        Some(account) => {
-            if let Some(page) = form.refuse_before_consent(address, None, action, &entries, account).await? {
-                return Ok(page.into_response());
-            }
-            form.body(None, Action::Save, &entries)
+    let waiting = form.accounts_before_publication(None, action, &entries);
+    let (body, errors) = if waiting.is_empty() {
+        form.body(None, action, &entries)
+    } else {
+        if let Some(page) = form.refuse_before_consent(address, None, action, &entries, &waiting).await? {
+            return Ok(page.into_response());
         }
+        form.body(None, Action::Save, &entries)
     };
     let key = idempotent(&session, &entries, &body)?;
     let request = request::new_post(fields(body, errors), Authority::default(), app.api.clock.now());
     let created = app.scheduling.create_post(session.user, request, Some(&key)).await.map_err(PostsError::from)?;
     let report = match created {
         Created::New(post) | Created::Replayed(post) => {
-            return Ok(redirect_after(post.post_id, action, &entries, account).into_response());
+            return Ok(redirect_after(post.post_id, action, &entries, waiting.first().copied()).into_response());
         }
         Created::Refused(reason) => Report::not_created(&session, address, reason)?,
     };
@@ -208,21 +207,20 @@ pub(crate) async fn submit(
     if let Some(page) = form.render_unstored(address, Some(&post), action, &entries).await? {
         return Ok(page.into_response());
     }
-    let account = form.account_before_publication(Some(&post), action, &entries);
-    let (body, errors) = match account {
-        None => form.body(Some(&post), action, &entries),
-        Some(account) => {
-            if let Some(page) = form.refuse_before_consent(address, Some(&post), action, &entries, account).await? {
-                return Ok(page.into_response());
-            }
-            (form.unpublished_body(&post, &entries), ValidationErrors::new())
+    let waiting = form.accounts_before_publication(Some(&post), action, &entries);
+    let (body, errors) = if waiting.is_empty() {
+        form.body(Some(&post), action, &entries)
+    } else {
+        if let Some(page) = form.refuse_before_consent(address, Some(&post), action, &entries, &waiting).await? {
+            return Ok(page.into_response());
         }
+        (form.unpublished_body(&post, &entries), ValidationErrors::new())
     };
     let condition = Some(IfMatch::revision(entries.revision().ok_or_else(PageError::forged)?));
     let request = request::changes(fields(body, errors), Authority::default(), condition, app.api.clock.now());
     let id = post.post_id;
     let Some(report) = form.change(address, post, request).await? else {
-        return Ok(redirect_after(id, action, &entries, account).into_response());
+        return Ok(redirect_after(id, action, &entries, waiting.first().copied()).into_response());
     };
     if report.status == StatusCode::PRECONDITION_FAILED {
         entries.forget_revision();

@@ -21,6 +21,9 @@ pub(crate) enum PostsError {
     /// A request without `If-Match` schedules a draft that was written by a drafts-only token.
     #[error("the revision of the draft is required")]
     RevisionRequired,
+    /// The link to a file of the post could not be signed.
+    #[error("no link to the file")]
+    NoLink,
     #[error(transparent)]
     Scheduling(#[from] SchedulingError),
 }
@@ -40,6 +43,7 @@ impl From<PostsError> for ApiError {
                  it with its etag in If-Match, or ask the user to schedule it on /account/posts."
                     .to_owned(),
             ),
+            PostsError::NoLink => Self::Unavailable,
             // The client's other requests conflicted for as long as this one could wait.
             PostsError::Scheduling(error) if error.is_contended() => Self::TooMany { wait: 1 },
             PostsError::Scheduling(SchedulingError::Storage(error)) => error.into(),
@@ -90,6 +94,11 @@ impl From<PostsError> for PageError {
                 StatusCode::CONFLICT,
                 "The post is being changed",
                 "Another request is changing the post. Nothing was changed. Try again.",
+            ),
+            PostsError::NoLink => Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "The file cannot be shown",
+                "The storage of files does not respond. Try again.",
             ),
             PostsError::Scheduling(SchedulingError::Storage(error)) => return error.into(),
             PostsError::Scheduling(_) => {

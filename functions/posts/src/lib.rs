@@ -51,6 +51,6 @@ pub fn router(app: App) -> Router {
         .route("/account/posts/{post}/files/{file}", get(composer::consent::show_file))
         .route("/account/posts/{post}/cancel", post(posts_forms::cancel))
         .route("/account/posts/{post}/delete", post(posts_forms::delete))
-        .route("/account/posts/{post}/try-again", post(posts_forms::try_again))
+        .route("/account/posts/{post}/try-again", post(composer::consent::try_again))
         .with_state(app)
 }

@@ -7,14 +7,14 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use domain::id::{ConnectionId, MediaId};
 use domain::media::MediaPath;
-use domain::post::{Authority, IfMatch, NewTarget, Post, PostStatus, TargetStatus};
+use domain::post::{Authority, IfMatch, NewTarget, Post, PostStatus, Target, TargetStatus};
 use domain::validation_errors::ValidationErrors;
 use serde_json::{Map, Value};
 
-use super::{Action, Entries, FORM_KIB, PageRequest, fields, redirect};
+use super::{Action, Entries, FORM_KIB, PageRequest, Report, fields, redirect};
 use crate::App;
 use crate::error::PostsError;
-use crate::posts_forms::find;
+use crate::posts_forms::{self, RevisionForm, find};
 use crate::request;
 use crate::response::links;
 
@@ -45,7 +45,8 @@ pub(crate) async fn submit_consent(
     let mut entries = Entries::from_post(&post, &session.zone());
     entries.choose(account, post.text_of(target).as_str(), &given);
     entries.set_time(at);
-    let next = form.awaiting_consent(Some(&post), &entries, Some(account));
+    let waiting = form.awaiting_consent(Some(&post), &entries, has_consented);
+    let next = waiting.into_iter().find(|it| *it != account);
     let mut body = entries.body(form.options());
     let mut errors = ValidationErrors::new();
     if problem.is_none() && next.is_none() {
@@ -74,6 +75,27 @@ pub(crate) async fn submit_consent(
     }
 }
 
+/// Publishes a failed post again, or leads to the page of consent where a consent is missing.
+pub(crate) async fn try_again(
+    State(app): State<App>,
+    session: SignedIn,
+    address: ClientIp,
+    Segments(id): Segments<String>,
+    form: PageForm<RevisionForm>,
+) -> PageResult<Redirect> {
+    let post = find(&app, &session, &id).await?;
+    let entries = Entries::from_post(&post, &session.zone());
+    let waiting = PageRequest::new(&app, &session).await?.awaiting_consent(Some(&post), &entries, has_consented);
+    match waiting.first().filter(|_| post.status == PostStatus::Failed) {
+        Some(account) => Ok(Redirect::to(&consent_page(*account, post.post_id, ConsentAction::PublishNow, "", None))),
+        None => posts_forms::try_again(State(app), session, address, Segments(id), form).await,
+    }
+}
+
+fn has_consented(target: &Target) -> bool {
+    target.consented_at.is_some()
+}
+
 /// Redirects to a file of a post, for pages of functions that cannot sign links.
 pub(crate) async fn show_file(
     State(app): State<App>,
@@ -85,23 +107,28 @@ pub(crate) async fn show_file(
     let file = file.ok_or(PostsError::NotFound)?;
     let path = MediaPath::new(session.user, file.media_id, file.mime_type);
     let links = links(&app.scheduling.bucket, [path].into_iter()).await;
-    Ok(Redirect::temporary(links.get(&file.media_id).map_or("", String::as_str)))
+    let link = links.get(&file.media_id).filter(|it| !it.is_empty());
+    Ok(Redirect::temporary(link.ok_or(PostsError::NoLink)?))
 }
 
 impl PageRequest<'_> {
-    /// The first account for which a person has to agree to the terms of the platform before this button publishes the
-    /// post.
-    pub(super) fn account_before_publication(
+    /// The accounts for which a person has to agree to the terms of the platform before this button publishes the post.
+    pub(super) fn accounts_before_publication(
         &self,
         post: Option<&Post>,
         action: Action,
         entries: &Entries,
-    ) -> Option<ConnectionId> {
+    ) -> Vec<ConnectionId> {
         let mut errors = ValidationErrors::new();
         let scheduled_at = self.scheduled_at(post, action, entries, &mut errors);
         let stays_scheduled = post.is_some_and(|it| it.status == PostStatus::Scheduled);
-        let is_published = scheduled_at.map_or(stays_scheduled, |it| !it.is_null());
-        if is_published { self.awaiting_consent(post, entries, None) } else { None }
+        match scheduled_at {
+            Some(at) if at.is_null() => Vec::new(),
+            None if !stays_scheduled => Vec::new(),
+            // A program may have scheduled the post without a consent. Without a change of its content, it stays so.
+            _ if stays_scheduled => self.awaiting_consent(post, entries, |_| true),
+            _ => self.awaiting_consent(post, entries, has_consented),
+        }
     }
 
     /// The page with everything else that would prevent the publication, so that a person corrects it before agreeing.
@@ -111,13 +138,15 @@ impl PageRequest<'_> {
         post: Option<&Post>,
         action: Action,
         entries: &Entries,
-        account: ConnectionId,
+        waiting: &[ConnectionId],
     ) -> PageResult<Option<Page>> {
-        // A failed post may be public on some accounts, unlike the new post that is checked.
-        if post.is_some_and(|it| it.status == PostStatus::Failed) {
-            return Ok(None);
-        }
-        let report = self.check(address, action, &entries.with_any_visibility(account)).await?;
+        let report = if post.is_none_or(|it| it.status == PostStatus::Draft) {
+            self.check(address, action, &entries.with_any_visibility(waiting)).await?
+        } else {
+            // As a new post, a scheduled one would be counted twice, and a failed one may be public on some accounts.
+            let (_, errors) = self.body(post, action, entries);
+            if errors.is_empty() { Report::default() } else { Report::refused(errors) }
+        };
         Ok(if report.status.is_success() { None } else { Some(self.render(post, entries, report).await?) })
     }
 
@@ -130,21 +159,21 @@ impl PageRequest<'_> {
         body
     }
 
-    /// The first account, other than `settled`, for which a person has to agree to the terms of the platform before the
-    /// post that these entries make can be published.
-    pub(super) fn awaiting_consent(
+    /// The accounts for which a person has to agree to the terms of the platform before the post that these entries make
+    /// can be published. An unchanged target needs none if it `is_settled`.
+    fn awaiting_consent(
         &self,
         post: Option<&Post>,
         entries: &Entries,
-        settled: Option<ConnectionId>,
-    ) -> Option<ConnectionId> {
+        is_settled: impl Fn(&Target) -> bool,
+    ) -> Vec<ConnectionId> {
         let body = entries.body(self.options());
         let stored = post.map(|it| (it, Entries::from_post(it, &self.session.zone()).body(self.options())));
         let has_consent = |account: ConnectionId| {
             let Some((post, before)) = &stored else { return false };
             let target = post.targets.iter().find(|it| it.connection_id == account);
             let is_kept = || are_same_for(account, before, &body);
-            target.is_some_and(|it| it.status == TargetStatus::Published || it.consented_at.is_some() && is_kept())
+            target.is_some_and(|it| it.status == TargetStatus::Published || is_settled(it) && is_kept())
         };
         let needs_consent = |target: &NewTarget| {
             let account = self.connections.iter().find(|it| it.connection_id == target.connection_id);
@@ -152,8 +181,8 @@ impl PageRequest<'_> {
         };
         let now = self.app.api.clock.now();
         let new = request::new_post(fields(body.clone(), ValidationErrors::new()), Authority::default(), now);
-        let waiting = new.targets.iter().filter(|it| Some(it.connection_id) != settled && needs_consent(it));
-        waiting.map(|it| it.connection_id).find(|it| !has_consent(*it))
+        let waiting = new.targets.iter().filter(|it| needs_consent(it)).map(|it| it.connection_id);
+        waiting.filter(|it| !has_consent(*it)).collect()
     }
 }
 

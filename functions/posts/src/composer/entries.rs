@@ -151,10 +151,12 @@ impl Entries {
         }
     }
 
-    /// As if a person had chosen who sees the post, to check everything else.
-    pub(super) fn with_any_visibility(&self, account: ConnectionId) -> Self {
+    /// As if a person had chosen who sees the post on these accounts, to check everything else.
+    pub(super) fn with_any_visibility(&self, accounts: &[ConnectionId]) -> Self {
         let mut entries = self.clone();
-        entries.set(&format!("{}.options.visibility", account_prefix(account)), "any");
+        for account in accounts {
+            entries.set(&format!("{}.options.visibility", account_prefix(*account)), "any");
+        }
         entries
     }
 
