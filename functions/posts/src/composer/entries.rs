@@ -110,11 +110,11 @@ impl Entries {
         }
     }
 
-    /// The value of a field; empty if the form does not have it.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
+    /// The value of a field; empty if the form does not have it.
     pub(super) fn get(&self, name: &str) -> &str {
         self.0.get(name).map_or("", String::as_str)
     }
