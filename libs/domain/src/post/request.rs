@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::segment::SegmentContent;
 use chrono::{DateTime, Utc};
 
+use super::segment::SegmentContent;
 use crate::connection::Connection;
 use crate::id::ConnectionId;
 use crate::media::{AltText, Attachment, MediaPath};
