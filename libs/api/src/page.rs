@@ -128,8 +128,8 @@ impl Page {
         let script = if self.script.is_some() { " script-src 'self';" } else { "" };
         let connect = self.upload_origin.as_ref().map(|it| format!(" connect-src 'self' {it};")).unwrap_or_default();
         format!(
-            "default-src 'none';{script}{connect} style-src 'self'; img-src 'self'{files}; media-src 'self'{files}; form-action 'self'; \
-             base-uri 'none'; frame-ancestors 'none'"
+            "default-src 'none';{script}{connect} style-src 'self'; img-src 'self'{files}; media-src 'self'{files}; \
+             form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
         )
     }
 }
