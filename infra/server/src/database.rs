@@ -2,6 +2,8 @@
 
 mod in_process;
 
+use std::fs::{self, File};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -39,18 +41,54 @@ impl Stores {
         secret: &Secret,
         extensions: &Arc<dyn Extensions>,
     ) -> Result<Self, ServerError> {
+        let failed = |error: dynoxide::DynoxideError| ServerError::Database(error.to_string());
         // A file is in write-ahead mode with `synchronous=FULL`, which are the defaults of dynoxide and of
         // SQLite: a commit is on disk before its response.
         let database = match folder {
-            None => Database::memory(),
-            Some(folder) => Database::new(&folder.join(DATABASE).to_string_lossy()),
+            None => Database::memory().map_err(failed)?,
+            Some(folder) => {
+                let file = folder.join(DATABASE);
+                if !file.try_exists()? {
+                    Self::create_file(&file, secret, extensions).await?;
+                }
+                Database::new(&file.to_string_lossy()).map_err(failed)?
+            }
         };
-        let database = InProcessDatabase::new(database.map_err(|error| ServerError::Database(error.to_string()))?);
-        let config = clients::config_with_client(SharedHttpClient::new(database.clone()), ENDPOINT, secret);
-        let stores = Self { database, config, extensions: Arc::clone(extensions) };
-        let client = stores.client(None);
-        futures::future::try_join_all(Table::ALL.iter().map(|it| it.create(&client, PREFIX))).await?;
+        let stores = Self::over(database, secret, extensions);
+        stores.create_tables().await?;
         Ok(stores)
+    }
+
+    /// Creates a database with all tables in one step. Dynoxide creates a table in several commits, and a power cut
+    /// between two of them would leave a table that can neither be used nor created.
+    async fn create_file(file: &Path, secret: &Secret, extensions: &Arc<dyn Extensions>) -> Result<(), ServerError> {
+        let failed = |error: dynoxide::DynoxideError| ServerError::Database(error.to_string());
+        let database = Database::memory().map_err(failed)?;
+        Self::over(database.clone(), secret, extensions).create_tables().await?;
+        let draft = file.with_extension("new");
+        match fs::remove_file(&draft) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
+        }
+        database.vacuum_into(&draft.to_string_lossy()).map_err(failed)?;
+        File::open(&draft)?.sync_all()?;
+        fs::rename(&draft, file)?;
+        if let Some(folder) = file.parent() {
+            File::open(folder)?.sync_all()?;
+        }
+        Ok(())
+    }
+
+    fn over(database: Database, secret: &Secret, extensions: &Arc<dyn Extensions>) -> Self {
+        let database = InProcessDatabase::new(database);
+        let config = clients::config_with_client(SharedHttpClient::new(database.clone()), ENDPOINT, secret);
+        Self { database, config, extensions: Arc::clone(extensions) }
+    }
+
+    async fn create_tables(&self) -> Result<(), ServerError> {
+        let client = self.client(None);
+        futures::future::try_join_all(Table::ALL.iter().map(|it| it.create(&client, PREFIX))).await?;
+        Ok(())
     }
 
     /// The tables of a folder that no service uses.
