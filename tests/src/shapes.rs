@@ -140,6 +140,7 @@ pub fn check_post(post: &Value) -> Result {
         "scheduled_at",
         "created_at",
         "updated_at",
+        "profile_id",
         "creator",
         "platforms",
         "media",
@@ -266,7 +267,8 @@ fn check_media(item: &Value) -> Result {
 
 /// Checks every field of a connection; only the response with a single one has `meta`.
 pub fn check_connection(connection: &Value, single: bool) -> Result {
-    let mut fields = vec!["id", "provider", "username", "display_name", "avatar", "needs_reconnection", "created_at"];
+    let mut fields =
+        vec!["id", "provider", "username", "display_name", "avatar", "profile_id", "needs_reconnection", "created_at"];
     if single {
         fields.push("meta");
     }

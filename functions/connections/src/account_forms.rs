@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use connecting::StartedFlow;
-use domain::id::ConnectionId;
+use domain::id::{ConnectionId, ProfileId};
 use serde::Deserialize;
 
 use crate::App;
@@ -21,6 +21,8 @@ const HERE: &str = "/account/connections";
 pub(crate) struct ConnectForm {
     csrf: String,
     platform: String,
+    /// The customer whose account is reconnected.
+    profile: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -40,13 +42,24 @@ pub(crate) async fn connect(
         let text = "It is no longer set up in this deployment. Choose a platform from the list.";
         return Err(error_page(StatusCode::UNPROCESSABLE_ENTITY, "This platform is not available", text));
     };
-    let page = match app.connect_flows().start(session.user, platform).await.map_err(ConnectionsError::from)? {
-        StartedFlow::Started { page, .. } => page,
-        StartedFlow::OverPlan(reason) => {
-            session.audit_plan_refusal(address, &reason);
-            return Err(error_page(StatusCode::FORBIDDEN, "Your plan's limit is reached", &reason));
+    let of_profile = match form.profile.as_deref().map(ProfileId::parse) {
+        None => None,
+        Some(id) => {
+            let profile = match id {
+                Some(id) => app.api.store.profile(session.user, id).await?,
+                None => None,
+            };
+            Some(profile.ok_or_else(PageError::forged)?.reference())
         }
     };
+    let page =
+        match app.connect_flows().start(session.user, of_profile, platform).await.map_err(ConnectionsError::from)? {
+            StartedFlow::Started { page, .. } => page,
+            StartedFlow::OverPlan(reason) => {
+                session.audit_plan_refusal(address, &reason);
+                return Err(error_page(StatusCode::FORBIDDEN, "Your plan's limit is reached", &reason));
+            }
+        };
     if let Some(path) = page.strip_prefix(&app.api.origin).filter(|it| it.starts_with("/connect/")) {
         return Ok(Redirect::to(path).into_response());
     }

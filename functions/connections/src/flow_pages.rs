@@ -8,6 +8,7 @@ use axum::http::header::REFRESH;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use connecting::{AccountChoice, LoadedFlow};
+use domain::id::ProfileId;
 use domain::web_address::is_web_address;
 use platforms::{Connect, Field, Instructions};
 use secrecy::ExposeSecret;
@@ -83,6 +84,8 @@ struct EndPage<'a> {
     can_retry: bool,
     csrf: String,
     platform: &'a str,
+    /// The customer who connects an account.
+    profile: Option<ProfileId>,
     recipient: &'a Recipient,
 }
 
@@ -209,6 +212,7 @@ impl FlowVisit {
             can_retry,
             csrf: self.participant.csrf(),
             platform: &self.loaded.flow.provider,
+            profile: self.loaded.flow.of_profile.as_ref().map(|it| it.profile_id),
             recipient: &self.recipient,
         };
         Ok(self.framed(Page::render(heading, &page)?))

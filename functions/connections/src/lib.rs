@@ -28,6 +28,7 @@ mod list_platforms;
 mod participant;
 mod platform_call;
 mod poll_connect_flow;
+mod profiles;
 mod receive_callback;
 mod receive_deauthorization;
 mod recipient;
@@ -52,6 +53,7 @@ use domain::options::PlatformOptions;
 use domain::plan::Plans;
 use platforms::{CallbackUrls, Connect, Registry};
 
+use crate::profiles::{change_profile, create_profile, delete_profile, list_profiles, show_profile};
 pub use domain::connect_flow::Guests;
 pub use stored_vault::StoredVault;
 
@@ -114,7 +116,20 @@ pub fn router(app: App) -> Router {
         .with_state(app)
 }
 
-api::routes!(App: start_connect_flow, poll_connect_flow, list_connections, show_connection, delete_connection, list_choices, list_platforms);
+api::routes!(
+    App: start_connect_flow,
+    poll_connect_flow,
+    list_connections,
+    show_connection,
+    delete_connection,
+    list_choices,
+    list_platforms,
+    list_profiles,
+    create_profile,
+    show_profile,
+    change_profile,
+    delete_profile
+);
 
 #[cfg(test)]
 mod tests {
@@ -142,7 +157,12 @@ mod tests {
                 "connection.show",
                 "connectionOAuth.status",
                 "connectionOAuth.store",
-                "platform.index"
+                "platform.index",
+                "profile.destroy",
+                "profile.index",
+                "profile.show",
+                "profile.store",
+                "profile.update"
             ]
         );
     }

@@ -2,10 +2,11 @@
 
 use api::openapi::{CONNECTIONS, Invalid, Refused};
 use api::scope_guard::ConnectionsRead;
-use api::{ApiResult, Caller, Params};
+use api::{ApiResult, Caller, FieldValue, Params};
 use axum::Json;
 use axum::extract::State;
 use contract::ConnectionList;
+use domain::id::ProfileId;
 
 use crate::App;
 use crate::response::connection_view;
@@ -34,6 +35,14 @@ enum StatusFilter {
                            (`needs_reconnection`)",
             example = "active",
         ),
+        (
+            "profile_id" = Option<u64>,
+            Query,
+            nullable,
+            minimum = 1,
+            maximum = 9_007_199_254_740_991_i64,
+            description = "Only accounts of this profile",
+        ),
     ),
     responses((status = 200, body = ConnectionList, description = "The connections"), Refused, Invalid),
     security(("token" = [])),
@@ -43,7 +52,7 @@ pub(crate) async fn list_connections(
     State(app): State<App>,
     params: Params,
 ) -> ApiResult<Json<ConnectionList>> {
-    let mut fields = params.fields(&["provider", "status"]);
+    let mut fields = params.fields(&["provider", "status", "profile_id"]);
     let provider = fields.text("provider").value();
     let status = match fields.text("status").value().as_deref() {
         None => None,
@@ -54,6 +63,16 @@ pub(crate) async fn list_connections(
             None
         }
     };
+    let profile = match fields.integer("profile_id") {
+        FieldValue::Value(id) => {
+            let id = ProfileId::new(id);
+            if id.is_none() {
+                fields.add("profile_id", "must be the id of a profile");
+            }
+            id
+        }
+        FieldValue::Absent | FieldValue::Null | FieldValue::Invalid => None,
+    };
     fields.finish(())?;
 
     let connections = app.api.store.connections(caller.user).await?;
@@ -61,6 +80,7 @@ pub(crate) async fn list_connections(
         .iter()
         .filter(|it| provider.as_ref().is_none_or(|provider| *provider == it.provider))
         .filter(|it| status.is_none_or(|status| (status == StatusFilter::NeedsReconnection) == it.needs_reconnection))
+        .filter(|it| profile.is_none_or(|id| it.of_profile.as_ref().is_some_and(|it| it.profile_id == id)))
         .map(connection_view)
         .collect();
     Ok(Json(ConnectionList { data }))

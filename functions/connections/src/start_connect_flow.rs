@@ -22,7 +22,16 @@ use crate::error::ConnectionsError;
     tag = CONNECTIONS,
     operation_id = "connectionOAuth.store",
     summary = "Start connecting an account",
-    params(("platform" = String, Path, description = "The platform's name", example = "sandbox")),
+    params(
+        ("platform" = String, Path, description = "The platform's name", example = "sandbox"),
+        (
+            "profile_id" = Option<u64>,
+            Query,
+            minimum = 1,
+            maximum = 9_007_199_254_740_991_i64,
+            description = "The profile of the customer who connects an account",
+        ),
+    ),
     responses(
         (status = 201, body = ConnectionRequest, description = "The connection request has started"),
         (
@@ -44,13 +53,15 @@ pub(crate) async fn start_connect_flow(
     params: Params,
     State(app): State<App>,
 ) -> ApiResult<(StatusCode, Json<ConnectionRequest>)> {
-    params.none()?;
+    let mut fields = params.fields(&["profile_id"]);
+    let of_profile = app.named_profile(caller.user, &mut fields).await?;
+    fields.finish(())?;
     let platform = app.platforms.get(&name).ok_or_else(|| {
         let enabled = app.platforms.names();
         ConnectionsError::UnsupportedPlatform { name, enabled }
     })?;
     let (state_token, authorization_url) =
-        match app.connect_flows().start(caller.user, platform).await.map_err(ConnectionsError::from)? {
+        match app.connect_flows().start(caller.user, of_profile, platform).await.map_err(ConnectionsError::from)? {
             StartedFlow::Started { state_token, page } => (state_token.expose_secret().to_owned(), page),
             StartedFlow::OverPlan(reason) => return Err(caller.plan_error(reason)),
         };

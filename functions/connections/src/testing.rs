@@ -223,6 +223,25 @@ impl Harness {
         self.connect_with(&self.token, account).await
     }
 
+    /// Sends JSON with the token of the user.
+    pub(crate) async fn send_json(&self, method: &str, path: &str, body: &Value) -> TestResponse {
+        let request = Request::builder().method(method).uri(path).header(header::CONTENT_TYPE, "application/json");
+        let request = request.header(header::AUTHORIZATION, format!("Bearer {}", self.token));
+        self.respond(request.body(Body::from(body.to_string())).unwrap()).await
+    }
+
+    pub(crate) async fn begin_for(&self, profile: u64) -> StartedTestFlow {
+        let begun = self.post(&format!("/api/v1/connections/connect/plain?profile_id={profile}")).await;
+        StartedTestFlow { platform: "plain", token: begun.body["state_token"].as_str().unwrap().to_owned() }
+    }
+
+    /// Connects an account of a profile through the whole flow.
+    pub(crate) async fn connect_for(&self, profile: u64, account: &str) -> u64 {
+        let begun = self.begin_for(profile).await;
+        self.callback(&begun, account).await;
+        self.poll(&begun).await.body["connection"]["id"].as_u64().unwrap()
+    }
+
     pub(crate) async fn connect_as_another(&self, account: &str) -> u64 {
         self.connect_with(&self.another, account).await
     }

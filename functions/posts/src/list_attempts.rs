@@ -2,15 +2,13 @@
 
 use api::openapi::{Invalid, Missing, POSTS, Refused};
 use api::scope_guard::PostsRead;
-use api::{ApiError, ApiResult, Caller, Id, Params};
+use api::{ApiError, ApiResult, Caller, Id, Paging, Params};
 use axum::Json;
 use axum::extract::State;
-use contract::{AttemptList, PageMeta};
+use contract::AttemptList;
 use domain::id::PostId;
-use domain::listing::Listing;
 
 use crate::App;
-use crate::list_posts::{DEFAULT_PER_PAGE, number};
 use crate::response::attempt_view;
 
 const PARAMETERS: &[&str] = &["per_page", "page"];
@@ -46,14 +44,9 @@ pub(crate) async fn list_attempts(
     let (found, attempts) = tokio::try_join!(store.post(caller.user, post), store.attempts(caller.user, post, now))?;
     found.ok_or(ApiError::NotFound)?;
     let mut fields = params.fields(PARAMETERS);
-    let page = number(&mut fields, "page", Listing::MAX_PAGE).unwrap_or(1);
-    let per_page = number(&mut fields, "per_page", 100).unwrap_or(DEFAULT_PER_PAGE);
-    let (page, per_page) = fields.finish((page, per_page))?;
-
-    let total = u64::try_from(attempts.len()).unwrap_or(u64::MAX);
-    let skipped = usize::try_from((page - 1) * per_page).unwrap_or(usize::MAX);
-    let shown = attempts.iter().skip(skipped).take(usize::try_from(per_page).unwrap_or(usize::MAX));
-    let data = shown.map(attempt_view).collect();
-    let meta = PageMeta { current_page: page, last_page: total.div_ceil(per_page).max(1), per_page, total };
+    let paging = Paging::parse(&mut fields);
+    let paging = fields.finish(paging)?;
+    let (shown, meta) = paging.cut(attempts);
+    let data = shown.iter().map(attempt_view).collect();
     Ok(Json(AttemptList { data, meta }))
 }

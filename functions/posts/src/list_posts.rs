@@ -2,10 +2,11 @@
 
 use api::openapi::{Invalid, POSTS, Refused};
 use api::scope_guard::PostsRead;
-use api::{ApiResult, Caller, FieldValue, Fields, Params};
+use api::{ApiResult, Caller, FieldValue, Fields, Paging, Params};
 use axum::Json;
 use axum::extract::State;
 use contract::{ListPosts, PageMeta, PostList};
+use domain::id::ProfileId;
 use domain::listing::{Direction, Listing, SortField};
 use domain::post::{Filter, PostStatus};
 use domain::text::{ExternalId, Label};
@@ -13,9 +14,7 @@ use domain::text::{ExternalId, Label};
 use crate::App;
 use crate::response::view;
 
-const PARAMETERS: &[&str] = &["status", "external_id", "label", "per_page", "page", "sort", "direction"];
-
-pub(crate) const DEFAULT_PER_PAGE: u64 = 15;
+const PARAMETERS: &[&str] = &["status", "profile_id", "external_id", "label", "per_page", "page", "sort", "direction"];
 
 #[utoipa::path(
     get,
@@ -58,15 +57,17 @@ fn listing(mut fields: Fields) -> ApiResult<Listing> {
     let status = parse_choice(&mut fields, "status", &PostStatus::ALL.map(|it| (it.as_str(), it)));
     let external_id = fields.parse("external_id", ExternalId::parse).value();
     let label = fields.parse("label", Label::parse).value();
-    let filter = Filter { status, external_id, label, ..Filter::default() };
+    let profile = profile(&mut fields);
+    let filter = Filter { status, external_id, label, profile, ..Filter::default() };
     let sort = [("created_at", SortField::CreatedAt), ("scheduled_at", SortField::ScheduledAt)];
     let direction = [("asc", Direction::Asc), ("desc", Direction::Desc)];
+    let Paging { page, per_page } = Paging::parse(&mut fields);
     let listing = Listing {
         filter,
         sort: parse_choice(&mut fields, "sort", &sort).unwrap_or(SortField::CreatedAt),
         direction: parse_choice(&mut fields, "direction", &direction).unwrap_or(Direction::Desc),
-        page: number(&mut fields, "page", Listing::MAX_PAGE).unwrap_or(1),
-        per_page: number(&mut fields, "per_page", 100).unwrap_or(DEFAULT_PER_PAGE),
+        page,
+        per_page,
     };
     fields.finish(listing)
 }
@@ -81,15 +82,13 @@ fn parse_choice<T: Copy>(fields: &mut Fields, name: &str, known: &[(&str, T)]) -
     found
 }
 
-pub(crate) fn number(fields: &mut Fields, name: &str, max: u64) -> Option<u64> {
-    match fields.integer(name) {
-        FieldValue::Value(number) if (1..=max).contains(&number) => Some(number),
-        FieldValue::Value(_) => {
-            fields.add(name, format!("must be from 1 to {max}"));
-            None
-        }
-        FieldValue::Absent | FieldValue::Null | FieldValue::Invalid => None,
+fn profile(fields: &mut Fields) -> Option<ProfileId> {
+    let FieldValue::Value(number) = fields.integer("profile_id") else { return None };
+    let id = ProfileId::new(number);
+    if id.is_none() {
+        fields.add("profile_id", "must be the id of a profile");
     }
+    id
 }
 
 #[cfg(test)]

@@ -36,6 +36,7 @@ pub(crate) async fn view(app: &App, post: &Post) -> contract::Post {
         scheduled_at: post.scheduled_at.map(Timestamp),
         created_at: Timestamp(post.created_at),
         updated_at: Timestamp(post.updated_at),
+        profile_id: post.of_profile.as_ref().map(|it| it.profile_id.get()),
         creator: contract::Creator { id: post.user_id.get(), name: post.creator_name.clone() },
         platforms: post.targets.iter().map(|it| target_view(post, it, &links)).collect(),
         media: media_views(&post.media, &links),

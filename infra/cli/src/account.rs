@@ -5,9 +5,11 @@ use client::Connection;
 use crate::error::CliError;
 use crate::output::plain;
 
-/// The printed name: `mastodon/harbour`, or the id if the account has no handle.
+/// The printed name: `mastodon/harbour`, or the id if the account has no handle. The account of a customer is named by
+/// its id, because other customers may have the same one.
 pub(crate) fn name(account: &Connection) -> String {
     match &account.username {
+        _ if account.profile_id.is_some() => plain(&format!("{}/{}", account.provider, account.id)),
         Some(username) => plain(&format!("{}/{username}", account.provider)),
         None => account.id.to_string(),
     }
@@ -20,9 +22,13 @@ pub(crate) fn find<'a>(accounts: &'a [Connection], query: &str) -> Result<&'a Co
             .as_deref()
             .is_some_and(|name| name.trim_start_matches('@').eq_ignore_ascii_case(handle.trim_start_matches('@')))
     };
+    // The accounts of customers are found by their ids alone.
+    let is_own = |it: &Connection| it.profile_id.is_none();
     let is_match = |it: &&Connection| match query.split_once('/') {
-        Some((platform, handle)) => it.provider == platform && (is_handle(it, handle) || it.id.to_string() == handle),
-        None => it.id.to_string() == query || it.provider == query || is_handle(it, query),
+        Some((platform, handle)) => {
+            it.provider == platform && (is_own(it) && is_handle(it, handle) || it.id.to_string() == handle)
+        }
+        None => it.id.to_string() == query || is_own(it) && (it.provider == query || is_handle(it, query)),
     };
     let found: Vec<_> = accounts.iter().filter(is_match).collect();
     match found.as_slice() {
@@ -35,14 +41,19 @@ pub(crate) fn find<'a>(accounts: &'a [Connection], query: &str) -> Result<&'a Co
     }
 }
 
-/// The named accounts, each once; `all` means every account.
+/// The named accounts, each once; `all` means every account of the user's own.
 pub(crate) fn find_all<'a>(accounts: &'a [Connection], queries: &[String]) -> Result<Vec<&'a Connection>, CliError> {
     let mut found: Vec<&Connection> = Vec::new();
     for queries in queries {
-        let named = if queries.trim() == "all" { accounts.iter().collect() } else { vec![find(accounts, queries)?] };
+        let named = if queries.trim() == "all" {
+            accounts.iter().filter(|it| it.profile_id.is_none()).collect()
+        } else {
+            vec![find(accounts, queries)?]
+        };
         if named.is_empty() {
             return Err(CliError::Usage(
-                "no account is connected; connect one with `social connect PLATFORM`".to_owned(),
+                "no account of your own is connected; connect one with `social connect PLATFORM`, or name an account by its id"
+                    .to_owned(),
             ));
         }
         for account in named {
@@ -75,6 +86,7 @@ mod tests {
             username: username.map(ToOwned::to_owned),
             display_name: None,
             avatar: None,
+            profile_id: None,
             needs_reconnection: false,
             created_at: None,
         };
@@ -100,6 +112,16 @@ mod tests {
         ] {
             assert_eq!(find(&accounts, said).unwrap().id, id, "{said}");
         }
+    }
+
+    #[test]
+    fn account_of_a_customer_is_named_by_its_id_alone() {
+        let mut accounts = accounts();
+        accounts[2].profile_id = Some(7);
+        assert_eq!((find(&accounts, "harbour").unwrap().id, find(&accounts, "3").unwrap().id), (1, 3));
+        assert!(find(&accounts, "bluesky").is_err());
+        let all: Vec<_> = find_all(&accounts, &["all".to_owned()]).unwrap().iter().map(|it| it.id).collect();
+        assert_eq!(all, [1, 2, 4]);
     }
 
     #[test]

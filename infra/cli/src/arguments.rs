@@ -5,6 +5,7 @@
 mod content;
 mod examples;
 mod files;
+mod profiles;
 mod webhooks;
 
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 pub(crate) use self::content::{ConnectionsCommand, Edit, ListArguments, Post, PostsCommand};
 pub(crate) use self::files::{Export, Format, Import};
+pub(crate) use self::profiles::ProfilesCommand;
 pub(crate) use self::webhooks::{Listen, WebhooksCommand};
 
 const EXIT_CODES: &str = "\
@@ -67,6 +69,11 @@ pub(crate) enum Command {
     Connections {
         #[command(subcommand)]
         command: Option<ConnectionsCommand>,
+    },
+    /// Manage profiles: the customers for whom you publish.
+    Profiles {
+        #[command(subcommand)]
+        command: ProfilesCommand,
     },
     /// Create a post: publish it now, schedule it, or save a draft.
     #[command(after_help = content::POST_HELP)]
@@ -145,6 +152,9 @@ pub(crate) struct Demo {
 pub(crate) struct Connect {
     /// Name of the platform, as `social platforms` lists it.
     pub(crate) platform: String,
+    /// Id of the profile whose account it is, as `social profiles list` shows it. Default: your own account.
+    #[arg(long = "for", value_name = "PROFILE")]
+    pub(crate) of_profile: Option<u64>,
     /// Do not open a browser; open the printed URL yourself.
     #[arg(long)]
     pub(crate) no_browser: bool,

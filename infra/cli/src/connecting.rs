@@ -34,7 +34,7 @@ pub(crate) async fn platforms(session: &Session) -> Result<(), CliError> {
 }
 
 pub(crate) async fn connect(session: &Session, arguments: &Connect) -> Result<(), CliError> {
-    let request = session.client.begin_connection(&arguments.platform).await?;
+    let request = session.client.begin_connection(&arguments.platform, arguments.of_profile).await?;
     let page = web_page(&request.authorization_url)?;
     notice(&format!("Open {page}\nand connect the account there. Waiting for up to ten minutes."));
     if !arguments.no_browser && output::is_interactive() {
@@ -94,9 +94,11 @@ async fn list(session: &Session) -> Result<(), CliError> {
     }
     let row = |it: &client::Connection| {
         let state = if it.needs_reconnection { "reconnect needed" } else { "active" };
-        vec![it.id.to_string(), account::name(it), it.display_name.clone().unwrap_or_default(), state.to_owned()]
+        let profile = it.profile_id.map(|it| it.to_string()).unwrap_or_default();
+        let name = it.display_name.clone().unwrap_or_default();
+        vec![it.id.to_string(), account::name(it), name, state.to_owned(), profile]
     };
-    output::table(&["ID", "ACCOUNT", "NAME", "STATE"], &accounts.data.iter().map(row).collect::<Vec<_>>())
+    output::table(&["ID", "ACCOUNT", "NAME", "STATE", "PROFILE"], &accounts.data.iter().map(row).collect::<Vec<_>>())
 }
 
 async fn show(session: &Session, query: &str) -> Result<(), CliError> {

@@ -57,7 +57,7 @@ async fn sandbox_account(session: &Session, arguments: &Demo) -> Result<Connecti
         return Ok(account);
     }
     let platform = SANDBOX.to_owned();
-    connect(session, &Connect { platform, no_browser: arguments.no_browser }).await?;
+    connect(session, &Connect { platform, of_profile: None, no_browser: arguments.no_browser }).await?;
     find().await?.ok_or_else(|| CliError::Refused("no account of the sandbox is connected".to_owned()))
 }
 

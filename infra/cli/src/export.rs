@@ -205,9 +205,14 @@ fn fields(post: &Post) -> Map<String, Value> {
         urls.extend(entry.platform_post_url.clone());
         errors.extend(entry.error_message.as_ref().map(|it| format!("{}: {it}", entry_name(entry))));
     }
+    // Customers may have accounts with the same name.
+    let account = |it: &PostPlatform| match post.profile_id {
+        Some(_) => format!("{}/{}", it.provider, it.connected_account_id),
+        None => entry_name(it),
+    };
     let all = [
         ("content", json!(post.content)),
-        ("to", json!(post.platforms.iter().map(entry_name).collect::<Vec<_>>())),
+        ("to", json!(post.platforms.iter().map(account).collect::<Vec<_>>())),
         ("at", json!(post.scheduled_at)),
         ("media", urls_of(&post.media)),
         ("alt", alt_texts(&post.media)),

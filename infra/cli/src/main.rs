@@ -17,6 +17,7 @@ mod plain;
 mod posting;
 mod posts;
 mod profile;
+mod profiles;
 mod session;
 mod sign_in;
 mod webhooks;
@@ -53,6 +54,7 @@ async fn run(arguments: Arguments) -> Result<(), CliError> {
         Command::Platforms => connecting::platforms(&Session::open(&common)?).await,
         Command::Connect(it) => connecting::connect(&Session::open(&common)?, &it).await,
         Command::Connections { command } => connecting::run(&Session::open(&common)?, command).await,
+        Command::Profiles { command } => profiles::run(&Session::open(&common)?, command).await,
         Command::Post(it) => {
             let session = Session::open(&common)?;
             match posting::post(&session, it).await? {

@@ -28,6 +28,7 @@ pub const DOCUMENT: &str = include_str!("../openapi.json");
 pub const AUTHENTICATION: &str = "Authentication";
 pub const USER: &str = "User";
 pub const CONNECTIONS: &str = "Connections";
+pub const PROFILES: &str = "Profiles";
 pub const POSTS: &str = "Posts";
 pub const MEDIA: &str = "Media";
 pub const WEBHOOKS: &str = "Webhooks";
@@ -213,6 +214,7 @@ fn frame() -> OpenApi {
             ),
             tag(USER, "The user to whom the token belongs."),
             tag(CONNECTIONS, "Accounts on platforms, and how to connect them."),
+            tag(PROFILES, "Your customers, if you publish for them: each groups its connections."),
             tag(POSTS, "Drafts, and scheduled, published and failed posts."),
             tag(MEDIA, "Images and videos for posts."),
             tag(WEBHOOKS, "Your URLs that receive events, as Standard Webhooks specifies."),

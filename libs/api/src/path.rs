@@ -1,7 +1,7 @@
 //! Path parameters. An unreadable one returns 404, like an id that does not exist.
 
 use axum::extract::{FromRequestParts, Path};
-use domain::id::{ConnectionId, MediaId, PostId, TargetId, UserId, WebhookId};
+use domain::id::{ConnectionId, MediaId, PostId, ProfileId, TargetId, UserId, WebhookId};
 use http::request::Parts;
 use serde::de::DeserializeOwned;
 
@@ -23,7 +23,7 @@ macro_rules! path_ids {
     )+};
 }
 
-path_ids!(ConnectionId, MediaId, PostId, TargetId, UserId, WebhookId);
+path_ids!(ConnectionId, MediaId, PostId, ProfileId, TargetId, UserId, WebhookId);
 
 /// Parses a path parameter as an id.
 pub fn path_id<T: PathId>(raw: &str) -> Result<T, ApiError> {

@@ -5,9 +5,9 @@ use secrecy::SecretString;
 use crate::{
     AccessTokenBody, ApiResponse, AttemptList, ChoiceList, Client, ConnectionDetails, ConnectionList,
     ConnectionRequest, ConnectionRequestStatus, CreateMedium, DeviceAuthorization, DeviceCodeRequest, Error,
-    IdempotencyKey, ListPosts, MediumView, NewPost, NewWebhook, PlatformList, Post, PostChanges, PostList,
-    TokenRequest, User, Validation, Webhook, WebhookChanges, WebhookDelivery, WebhookDeliveryList, WebhookKey,
-    WebhookList, WebhookWithSecret,
+    IdempotencyKey, ListPosts, ListProfiles, MediumView, NewPost, NewProfile, NewWebhook, PlatformList, Post,
+    PostChanges, PostList, Profile, ProfileChanges, ProfileList, TokenRequest, User, Validation, Webhook,
+    WebhookChanges, WebhookDelivery, WebhookDeliveryList, WebhookKey, WebhookList, WebhookWithSecret,
 };
 
 type CallResult<T> = Result<ApiResponse<T>, Error>;
@@ -19,6 +19,7 @@ pub struct ListConnections {
     pub provider: Option<String>,
     /// `active` or `needs_reconnection`.
     pub status: Option<String>,
+    pub profile_id: Option<u64>,
 }
 
 /// `None` means the service's default.
@@ -54,12 +55,13 @@ impl Client {
     /// `connection.index`
     pub async fn list_connections(&self, filter: &ListConnections) -> CallResult<ConnectionList> {
         let call = self.get(&["connections"]).query("provider", filter.provider.as_deref());
-        call.query("status", filter.status.as_deref()).read().await
+        let call = call.query("status", filter.status.as_deref());
+        call.query("profile_id", filter.profile_id).read().await
     }
 
-    /// `connectionOAuth.store`: starts to connect an account.
-    pub async fn begin_connection(&self, platform: &str) -> CallResult<ConnectionRequest> {
-        self.post(&["connections", "connect", platform]).read().await
+    /// `connectionOAuth.store`: starts to connect an account, of a profile or your own.
+    pub async fn begin_connection(&self, platform: &str, profile: Option<u64>) -> CallResult<ConnectionRequest> {
+        self.post(&["connections", "connect", platform]).query("profile_id", profile).read().await
     }
 
     /// `connectionOAuth.status`
@@ -128,6 +130,31 @@ impl Client {
     pub async fn list_attempts(&self, post: u64, which: &ListAttempts) -> CallResult<AttemptList> {
         let call = self.get(&["posts", &post.to_string(), "attempts"]);
         call.query("per_page", which.per_page).query("page", which.page).read().await
+    }
+
+    /// `profile.index`
+    pub async fn list_profiles(&self, filter: &ListProfiles) -> CallResult<ProfileList> {
+        self.get(&["profiles"]).parameters(filter)?.read().await
+    }
+
+    /// `profile.store`
+    pub async fn create_profile(&self, profile: &NewProfile) -> CallResult<Profile> {
+        self.post(&["profiles"]).json(profile)?.read().await
+    }
+
+    /// `profile.destroy`
+    pub async fn delete_profile(&self, profile: u64) -> Result<(), Error> {
+        self.delete(&["profiles", &profile.to_string()]).expect_success().await
+    }
+
+    /// `profile.show`
+    pub async fn show_profile(&self, profile: u64) -> CallResult<Profile> {
+        self.get(&["profiles", &profile.to_string()]).read().await
+    }
+
+    /// `profile.update`
+    pub async fn change_profile(&self, profile: u64, changes: &ProfileChanges) -> CallResult<Profile> {
+        self.patch(&["profiles", &profile.to_string()]).json(changes)?.read().await
     }
 
     /// `user.show`: the owner of the token.

@@ -75,6 +75,7 @@ types!(
     NewPost,
     NewPostMedia,
     NewPostPlatform,
+    NewProfile,
     NewThreadEntry,
     NewWebhook,
     OAuthToken,
@@ -91,6 +92,9 @@ types!(
     PostSegment,
     PostTime,
     PresignedUpload,
+    Profile,
+    ProfileChanges,
+    ProfileList,
     RuleCondition,
     ThreadEntry,
     TokenRequest,
@@ -132,6 +136,7 @@ async fn every_operation_has_a_function() {
     let text = || Some("a".to_owned());
     let posts = ListPosts {
         status: Some(PostStatus::Draft),
+        profile_id: Some(1),
         external_id: text(),
         label: text(),
         per_page: Some(1),
@@ -142,8 +147,8 @@ async fn every_operation_has_a_function() {
 
     client.create_device_code(&read("DeviceCodeRequest")).await.unwrap();
     client.exchange_device_code(&"a".into()).await.unwrap();
-    client.list_connections(&ListConnections { provider: text(), status: text() }).await.unwrap();
-    client.begin_connection("sandbox").await.unwrap();
+    client.list_connections(&ListConnections { provider: text(), status: text(), profile_id: Some(1) }).await.unwrap();
+    client.begin_connection("sandbox", Some(1)).await.unwrap();
     client.poll_connection("sandbox", "a").await.unwrap();
     client.delete_connection(1).await.unwrap();
     client.show_connection(1).await.unwrap();
@@ -157,6 +162,12 @@ async fn every_operation_has_a_function() {
     client.show_post(1).await.unwrap();
     client.change_post(1, &read("PostChanges"), Some(7)).await.unwrap();
     client.list_attempts(1, &ListAttempts { per_page: Some(1), page: Some(1) }).await.unwrap();
+    let profiles = ListProfiles { external_id: text(), per_page: Some(1), page: Some(1) };
+    client.list_profiles(&profiles).await.unwrap();
+    client.create_profile(&read("NewProfile")).await.unwrap();
+    client.delete_profile(1).await.unwrap();
+    client.show_profile(1).await.unwrap();
+    client.change_profile(1, &read("ProfileChanges")).await.unwrap();
     client.show_user().await.unwrap();
     client.list_webhooks().await.unwrap();
     client.create_webhook(&read("NewWebhook")).await.unwrap();

@@ -5,9 +5,10 @@ use std::collections::{HashMap, HashSet};
 use chrono::{DateTime, Utc};
 use cloud::audit;
 use cloud::events::publish_event;
+use domain::connect_flow::ConnectFlow;
 use domain::connection::{AccountInfo, Connection};
 use domain::event::Event;
-use domain::id::UserId;
+use domain::id::{ConnectionId, UserId};
 use domain::rules::Rules;
 use platforms::{Account, Connect, Credentials};
 use secrecy::ExposeSecret;
@@ -103,10 +104,11 @@ impl ConnectFlows {
         let store = &self.store;
         let user = loaded.flow.user_id;
         let mut flow = loaded.flow.clone();
+        let profile = flow.of_profile.as_ref().map(|it| it.profile_id);
         let ids = || accounts.iter().chain(others).map(|it| it.profile.account_id.as_str());
         let mut retries = WriteRetries::without_waits(MAX_ATTEMPTS);
         loop {
-            let found = store.connected_accounts(user, platform.name(), ids()).await?;
+            let found = store.connected_accounts(user, profile, platform.name(), ids()).await?;
             let limit = self.plan_limit(user).await?;
             let (mut fitting, left_out) = fit_plan(accounts, &found, limit);
             let left_out = limit.and_then(|limit| over_plan_message(&left_out, limit));
@@ -122,18 +124,25 @@ impl ConnectFlows {
             let covered = others.iter().filter(|it| is_covered(it, &fitting, &found)).take(capacity);
             fitting.extend(covered.collect::<Vec<_>>());
             let now = self.clock.now();
-            let (connecting, granted) = self.records(user, platform, &fitting, found, now).await?;
+            let (connecting, granted) = self.records(&flow, platform, &fitting, found, now).await?;
             match store.connect(&loaded.hash, &flow, &connecting, &granted, left_out.as_deref(), now).await? {
                 Connected::Done { left } => {
                     for record in left {
                         revoke_grant(store, self.sealer.as_ref(), &self.platforms, &record, now).await;
                     }
+                    self.update_siblings(user, &connecting, &granted, ids().collect()).await?;
                     self.record_connected(loaded, &connecting, now).await;
                     return Ok(());
                 }
                 Connected::Closed => return self.revoke_unused(loaded, platform, accounts).await,
                 Connected::Overtaken => {
                     retries.next_attempt().await?;
+                    if let Some(profile) = profile
+                        && store.profile(user, profile).await?.is_none()
+                    {
+                        self.fail(loaded, "the customer for whom you connected the account was deleted").await?;
+                        return self.revoke_unused(loaded, platform, accounts).await;
+                    }
                     let Some(changed) = store.connect_flow(&loaded.hash).await? else {
                         return self.revoke_unused(loaded, platform, accounts).await;
                     };
@@ -141,6 +150,33 @@ impl ConnectFlows {
                 }
             }
         }
+    }
+
+    /// The other connections of these grants to the same accounts, which are those of other profiles, have the new
+    /// credentials, too.
+    async fn update_siblings(
+        &self,
+        user: UserId,
+        connecting: &[Connecting],
+        granted: &[NewCredentials],
+        accounts: HashSet<&str>,
+    ) -> Result<(), ConnectingError> {
+        let records = self.store.grants_by_name(user, granted.iter().map(|it| it.grant_name.as_str())).await?;
+        let connected: HashSet<ConnectionId> = connecting.iter().map(|it| it.connection.connection_id).collect();
+        if records.values().all(|it| it.connections.iter().all(|it| connected.contains(it))) {
+            return Ok(());
+        }
+        let mut siblings = self.store.connections(user).await?;
+        siblings.retain(|it| {
+            !connected.contains(&it.connection_id) && accounts.contains(it.profile.account_id.as_str())
+        });
+        for new in granted {
+            let Some(record) = records.get(&new.grant_name) else { continue };
+            for sibling in siblings.iter().filter(|it| record.connections.contains(&it.connection_id)) {
+                self.store.mark_refreshed(sibling.connection_id, record, new.token_expires_at).await?;
+            }
+        }
+        Ok(())
     }
 
     async fn record_connected(&self, loaded: &LoadedFlow, connecting: &[Connecting], now: DateTime<Utc>) {
@@ -160,12 +196,13 @@ impl ConnectFlows {
     /// The accounts as they are stored, and their grants.
     async fn records(
         &self,
-        user: UserId,
+        flow: &ConnectFlow,
         platform: &dyn Connect,
         accounts: &[&Account],
         mut found: HashMap<String, ConnectionRecord>,
         now: DateTime<Utc>,
     ) -> Result<(Vec<Connecting>, Vec<NewCredentials>), ConnectingError> {
+        let user = flow.user_id;
         let (mut connecting, mut granted) = (Vec::new(), Vec::<NewCredentials>::new());
         for account in accounts {
             let found = found.remove(&account.profile.account_id);
@@ -204,6 +241,7 @@ impl ConnectFlows {
                 pending: 0,
                 rules: account.rules.clone(),
                 generation: 1,
+                of_profile: flow.of_profile.clone(),
             };
             connecting.push(Connecting { connection, grant_name, own, found });
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use cloud::seal::Sealer;
+use domain::connection::Connection;
 use domain::credentials::CredentialState;
 use futures::future::join_all;
 use platforms::{Account, Connect, Credentials, Registry};
@@ -84,8 +85,10 @@ impl ConnectFlows {
         accounts: &[Account],
     ) -> Result<(), ConnectingError> {
         let (store, user) = (&self.store, loaded.flow.user_id);
-        let ids = accounts.iter().map(|it| it.profile.account_id.as_str());
-        if !store.connected_accounts(user, platform.name(), ids).await?.is_empty() {
+        let connected = store.connections(user).await?;
+        let is_one =
+            |it: &Connection| accounts.iter().any(|account| account.profile.account_id == it.profile.account_id);
+        if connected.iter().any(|it| it.provider == platform.name() && is_one(it)) {
             return Ok(());
         }
         let mut records = Vec::<CredentialsRecord>::new();

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use domain::connect_flow::{ConnectFlow, Guests};
 use domain::id::UserId;
+use domain::profile::ProfileRef;
 use domain::token::{self, Pkce};
 use platforms::{Account, AuthorizationRequest, AuthorizeStep, Connect, ConnectError, FieldValues, Instructions};
 use secrecy::{ExposeSecret, SecretString};
@@ -48,13 +49,19 @@ pub(crate) enum AuthorizeOutcome {
 }
 
 impl ConnectFlows {
-    /// Starts a connect flow of this user.
-    pub async fn start(&self, user: UserId, platform: &dyn Connect) -> Result<StartedFlow, ConnectingError> {
+    /// Starts a connect flow of this user, for the accounts of a profile or the user's own.
+    pub async fn start(
+        &self,
+        user: UserId,
+        of_profile: Option<ProfileRef>,
+        platform: &dyn Connect,
+    ) -> Result<StartedFlow, ConnectingError> {
         if let Some(reason) = self.plan_limit_reached(user, platform.name()).await? {
             return Ok(StartedFlow::OverPlan(reason));
         }
         let state_token = token::random_token();
         let started = ConnectFlow::start(user, platform.name().to_owned(), self.clock.now());
+        let started = ConnectFlow { of_profile, ..started };
         let (flow, page) = self.first_page(platform, &state_token, started).await?;
         self.store.begin_connect_flow(&token::hash(state_token.expose_secret()), &flow).await?;
         Ok(StartedFlow::Started { state_token, page })

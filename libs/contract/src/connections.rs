@@ -24,6 +24,9 @@ pub struct Connection {
     /// The URL of the account's avatar.
     #[schema(required)]
     pub avatar: Option<String>,
+    /// The profile of the customer whose account this is; null if the account is your own.
+    #[schema(required)]
+    pub profile_id: Option<u64>,
     /// Whether the account must be reconnected before it can publish.
     pub needs_reconnection: bool,
     /// When it was first connected.

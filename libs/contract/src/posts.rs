@@ -31,6 +31,8 @@ pub struct Post {
     /// When the post or its status last changed.
     #[schema(value_type = String, format = DateTime, example = "2026-11-21T09:00:00.000Z")]
     pub updated_at: Timestamp,
+    /// The profile of the customer whose accounts the post is for; null for your own.
+    pub profile_id: Option<u64>,
     /// The user who wrote the post.
     pub creator: Creator,
     /// The accounts that the post is for, with its status on each.
@@ -288,6 +290,9 @@ pub struct ListPosts {
     /// Only posts with this status: `draft`, `scheduled`, `publishing`, `published` or `failed`
     #[param(value_type = Option<String>, nullable, pattern = "^(draft|scheduled|publishing|published|failed)?$")]
     pub status: Option<PostStatus>,
+    /// Only posts of this profile
+    #[param(nullable, minimum = 1, maximum = 9_007_199_254_740_991_i64)]
+    pub profile_id: Option<u64>,
     /// Only posts with this `external_id`
     #[param(nullable, max_length = 255)]
     pub external_id: Option<String>,

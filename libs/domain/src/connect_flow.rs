@@ -7,6 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::id::{ConnectionId, UserId};
+use crate::profile::ProfileRef;
 
 /// From the start to the end of a flow.
 pub const FLOW_LIFETIME: TimeDelta = TimeDelta::seconds(600);
@@ -29,6 +30,9 @@ pub struct ConnectFlow {
     /// The user who receives the connections.
     pub user_id: UserId,
     pub provider: String,
+    /// The customer who connects accounts; `None` if the user connects their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_profile: Option<ProfileRef>,
     pub state: FlowState,
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub created_at: DateTime<Utc>,
@@ -178,6 +182,7 @@ impl ConnectFlow {
         Self {
             user_id,
             provider,
+            of_profile: None,
             state: FlowState::CollectingInput,
             created_at: now,
             expires_at: now + FLOW_LIFETIME,

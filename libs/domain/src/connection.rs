@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{ConnectionId, UserId};
 use crate::name;
+use crate::profile::ProfileRef;
 use crate::rules::Rules;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -38,6 +39,9 @@ pub struct Connection {
     /// Grows with every change of the credentials, so that an error of old credentials does not
     /// mark new ones as lost.
     pub generation: u64,
+    /// The customer whose account this is; `None` if the account is the user's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_profile: Option<ProfileRef>,
 }
 
 impl Connection {

@@ -9,6 +9,7 @@ use crate::connection::Connection;
 use crate::delivery::FailureClass;
 use crate::id::UserId;
 use crate::post::{Post, PostStatus, SegmentView, Target, TargetStatus};
+use crate::profile::ProfileRef;
 use crate::schedule::{parse_instant, show};
 
 /// The source of every event on the bus.
@@ -90,7 +91,7 @@ impl Event {
             "connection.needs_reconnection" => "needs_reconnection",
             _ => "active",
         };
-        Self {
+        let event = Self {
             detail_type,
             detail: json!({
                 "id": id,
@@ -102,7 +103,15 @@ impl Event {
                 "status": status,
                 "created_at": show(connection.created_at),
             }),
-        }
+        };
+        event.in_profile(connection.of_profile.as_ref())
+    }
+
+    /// Both fields are null where the resource is the user's own.
+    fn in_profile(mut self, profile: Option<&ProfileRef>) -> Self {
+        self.detail["profile_id"] = json!(profile.map(|it| it.profile_id));
+        self.detail["profile_external_id"] = json!(profile.and_then(|it| it.profile_external_id.as_ref()));
+        self
     }
 
     /// The credentials expire at this time, and only the user can replace them.
@@ -114,7 +123,7 @@ impl Event {
 
     fn for_post(detail_type: &'static str, post: &Post) -> Self {
         let failed = post.targets.iter().find(|it| it.status == TargetStatus::Failed);
-        Self {
+        let event = Self {
             detail_type,
             detail: json!({
                 "id": format!("{detail_type}:{}:{}", post.post_id, post.revision),
@@ -133,11 +142,12 @@ impl Event {
                     "segments": segments(post, it),
                 })).collect::<Vec<_>>(),
             }),
-        }
+        };
+        event.in_profile(post.of_profile.as_ref())
     }
 
     fn for_target(detail_type: &'static str, post: &Post, target: &Target) -> Self {
-        Self {
+        let event = Self {
             detail_type,
             detail: json!({
                 "id": format!("{detail_type}:{}:{}:{}", post.post_id, target.target_id, post.revision),
@@ -156,7 +166,8 @@ impl Event {
                 "message": target.error_message,
                 "class": target.failure.map(FailureClass::as_str),
             }),
-        }
+        };
+        event.in_profile(post.of_profile.as_ref())
     }
 }
 

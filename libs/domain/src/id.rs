@@ -62,6 +62,8 @@ id! {
     /// One account that a post is aimed at.
     TargetId,
     ConnectionId,
+    /// A customer of a user.
+    ProfileId,
     /// An uploaded file.
     MediaId,
     /// A webhook endpoint.

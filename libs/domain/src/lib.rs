@@ -23,6 +23,7 @@ pub mod oauth;
 pub mod options;
 pub mod plan;
 pub mod post;
+pub mod profile;
 pub mod published;
 pub mod random;
 pub mod rich_text;

@@ -30,44 +30,43 @@ pub fn display_name(raw: &str) -> Option<String> {
     shown(raw, |bytes, _| bytes <= MAX_DISPLAY_NAME_BYTES)
 }
 
-pub const MAX_CLIENT_NAME_CHARS: usize = 60;
-
-/// The name of an API client, shown to the user who approves it.
+/// A name of at most `MAX` characters that a client gives. A mark is refused and not removed, because a client knows the
+/// names that it gives.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct ClientName(String);
+pub struct Name<const MAX: usize>(String);
+
+/// The name of an API client, shown to the user who approves it.
+pub type ClientName = Name<60>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidClientName {
+pub enum InvalidName {
     /// Only white space.
     #[error("may not be blank")]
     Blank,
-    /// More than [`MAX_CLIENT_NAME_CHARS`].
-    #[error("may have at most {MAX_CLIENT_NAME_CHARS} characters; this has {0}")]
-    TooLong(usize),
-    /// A control or bidirectional formatting character. Refused and not removed, because a client
-    /// knows its own name.
+    #[error("may have at most {max} characters; this has {chars}")]
+    TooLong { max: usize, chars: usize },
+    /// A control or bidirectional formatting character.
     #[error("may not contain control characters or bidirectional formatting characters")]
     Mark,
 }
 
-impl ClientName {
+impl<const MAX: usize> Name<MAX> {
     /// Parses a name as the client sent it, without white space around it.
-    pub fn parse(raw: &str) -> Result<Self, InvalidClientName> {
+    pub fn parse(raw: &str) -> Result<Self, InvalidName> {
         let name = raw.trim();
         let chars = name.chars().count();
         match () {
-            () if name.is_empty() => Err(InvalidClientName::Blank),
-            () if MAX_CLIENT_NAME_CHARS < chars => Err(InvalidClientName::TooLong(chars)),
-            () if name.chars().any(is_mark) => Err(InvalidClientName::Mark),
+            () if name.is_empty() => Err(InvalidName::Blank),
+            () if MAX < chars => Err(InvalidName::TooLong { max: MAX, chars }),
+            () if name.chars().any(is_mark) => Err(InvalidName::Mark),
             () => Ok(Self(name.to_owned())),
         }
     }
 
-    /// For a name that was not sent as a client name: removes marks and shortens it; `None` when
-    /// nothing is left.
+    /// For a name that no client gave: removes marks and shortens it; `None` when nothing is left.
     pub fn shown(raw: &str) -> Option<Self> {
-        shown(raw, |_, chars| chars < MAX_CLIENT_NAME_CHARS).map(Self)
+        shown(raw, |_, chars| chars < MAX).map(Self)
     }
 
     pub fn as_str(&self) -> &str {
@@ -115,11 +114,11 @@ mod tests {
     fn invalid_client_name_has_a_specific_error() {
         assert_eq!(ClientName::parse("Planner für 船 ").unwrap().as_str(), "Planner für 船");
         assert!(ClientName::parse(&"ä".repeat(60)).is_ok());
-        assert_eq!(ClientName::parse(&"ä".repeat(61)), Err(InvalidClientName::TooLong(61)));
-        assert_eq!(ClientName::parse("safe\u{202e}"), Err(InvalidClientName::Mark));
-        assert_eq!(ClientName::parse("two\nlines"), Err(InvalidClientName::Mark));
+        assert_eq!(ClientName::parse(&"ä".repeat(61)), Err(InvalidName::TooLong { max: 60, chars: 61 }));
+        assert_eq!(ClientName::parse("safe\u{202e}"), Err(InvalidName::Mark));
+        assert_eq!(ClientName::parse("two\nlines"), Err(InvalidName::Mark));
         for blank in ["", "  ", "\u{3000}", "\r\n"] {
-            assert_eq!(ClientName::parse(blank), Err(InvalidClientName::Blank), "{blank:?}");
+            assert_eq!(ClientName::parse(blank), Err(InvalidName::Blank), "{blank:?}");
         }
     }
 
@@ -129,7 +128,7 @@ mod tests {
             assert_eq!(ClientName::parse(raw).unwrap().as_str(), "x", "{raw:?}");
         }
         assert!(ClientName::parse(&format!(" {} ", "ä".repeat(60))).is_ok());
-        assert_eq!(ClientName::parse("\u{202e} x"), Err(InvalidClientName::Mark));
+        assert_eq!(ClientName::parse("\u{202e} x"), Err(InvalidName::Mark));
     }
 
     proptest! {

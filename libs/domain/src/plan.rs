@@ -12,13 +12,14 @@ pub struct Plan {
     pub max_connections: Option<u32>,
     /// Simultaneously scheduled posts.
     pub max_scheduled_posts: Option<u32>,
+    pub max_profiles: Option<u32>,
     /// Whether images and videos can be uploaded.
     pub media: bool,
 }
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { max_connections: None, max_scheduled_posts: None, media: true }
+        Self { max_connections: None, max_scheduled_posts: None, max_profiles: Some(10_000), media: true }
     }
 }
 

@@ -20,8 +20,9 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::id::{ConnectionId, Ids, PostId, TargetId, UserId};
+use crate::id::{ConnectionId, Ids, PostId, ProfileId, TargetId, UserId};
 use crate::media::Attachment;
+use crate::profile::ProfileRef;
 use crate::text::{ExternalId, Label, PostText};
 use crate::user::User;
 use crate::validation_errors::ValidationErrors;
@@ -89,6 +90,9 @@ pub struct Post {
     /// Each once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<Label>,
+    /// The customer whose accounts the post is aimed at; `None` for the user's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_profile: Option<ProfileRef>,
 }
 
 /// A request for a new post.
@@ -144,6 +148,7 @@ pub struct Filter {
     pub label: Option<Label>,
     /// Posts that have this account among their targets.
     pub connection: Option<ConnectionId>,
+    pub profile: Option<ProfileId>,
     /// Posts with this text in the post, a reply, a first comment or the text of a target. Case is
     /// ignored.
     pub text: Option<String>,
@@ -189,6 +194,7 @@ impl NewPost {
             thread: Vec::new(),
             external_id: self.external_id.clone(),
             labels: self.labels.clone(),
+            of_profile: None,
         }
     }
 }
@@ -227,6 +233,7 @@ impl Filter {
             && (self.external_id.is_none() || self.external_id == post.external_id)
             && self.label.as_ref().is_none_or(|it| post.labels.contains(it))
             && self.connection.is_none_or(|id| post.targets.iter().any(|it| it.connection_id == id))
+            && self.profile.is_none_or(|id| post.of_profile.as_ref().is_some_and(|it| it.profile_id == id))
             && self.text.as_ref().is_none_or(|it| post.contains_text(&it.to_lowercase()))
     }
 

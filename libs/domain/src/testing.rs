@@ -10,6 +10,7 @@ use crate::delivery::{Delivery, State};
 use crate::id::{ConnectionId, Ids, MediaId, PostId, TargetId, UserId, WebhookId};
 use crate::media::{Attachment, MimeType};
 use crate::post::{Accounts, NewPost, NewTarget, Post, SegmentKind};
+use crate::profile::{Profile, ProfileName};
 use crate::random::Random;
 use crate::rules::{Counting, Rule, Rules};
 use crate::schedule::show;
@@ -72,6 +73,18 @@ pub fn a_connection(user: &User) -> Connection {
         pending: 0,
         rules: rules(),
         generation: 1,
+        of_profile: None,
+    }
+}
+
+#[expect(clippy::expect_used, reason = "a test cannot continue without its profile")]
+pub fn a_profile(user: &User) -> Profile {
+    Profile {
+        user_id: user.user_id,
+        profile_id: FRESH.fresh(),
+        name: ProfileName::parse("The Harbor").expect("a name"),
+        external_id: None,
+        created_at: noon(),
     }
 }
 

@@ -14,7 +14,7 @@ use storage::{CredentialsRecord, Table};
 use crate::{Housekeeping, HousekeepingError};
 
 /// First everything that lets the user in or starts actions of its own, last the user.
-const ORDER: [Table; 15] = [
+const ORDER: [Table; 16] = [
     Table::Grants,
     Table::ConnectFlows,
     Table::Webhooks,
@@ -25,6 +25,7 @@ const ORDER: [Table; 15] = [
     Table::Posts,
     Table::Credentials,
     Table::Connections,
+    Table::Profiles,
     Table::Media,
     Table::Idempotency,
     Table::Limits,

@@ -1,7 +1,7 @@
 //! Connected accounts. Each points at the credentials of its grant (`credentials`).
 //!
-//! A marker in the table of connect flows (`account#user#platform#account id`) ensures that a user
-//! connects an account once. The marker and the connection are written and deleted in one
+//! A marker in the table of connect flows (`account#user#profile#platform#account id`) ensures that an
+//! account is connected once for the user, and once for each profile. The marker and the connection are written and deleted in one
 //! transaction.
 
 mod connect;
@@ -13,7 +13,7 @@ mod tests;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::connection::Connection;
-use domain::id::{ConnectionId, UserId};
+use domain::id::{ConnectionId, ProfileId, UserId};
 
 use crate::Store;
 use crate::error::StorageError;
@@ -75,8 +75,15 @@ pub(crate) fn connection_key(user: UserId, id: ConnectionId) -> Item {
     attributes([("user_id", n(user)), ("connection_id", n(id))])
 }
 
-fn marker(user: UserId, provider: &str, account_id: &str) -> Item {
-    attributes([("connect_flow", s(format!("account#{user}#{provider}#{account_id}")))])
+/// The profile is empty for the user's own accounts.
+fn marker(user: UserId, profile: Option<ProfileId>, provider: &str, account_id: &str) -> Item {
+    let profile = profile.map(|it| it.to_string()).unwrap_or_default();
+    attributes([("connect_flow", s(format!("account#{user}#{profile}#{provider}#{account_id}")))])
+}
+
+fn marker_of(connection: &Connection) -> Item {
+    let Connection { user_id, provider, profile, of_profile, .. } = connection;
+    marker(*user_id, of_profile.as_ref().map(|it| it.profile_id), provider, &profile.account_id)
 }
 
 pub(crate) fn read(mut item: Item) -> Result<ConnectionRecord, StorageError> {

@@ -42,6 +42,7 @@ impl Store {
             | Table::Deliveries
             | Table::Attempts
             | Table::Idempotency
+            | Table::Profiles
             | Table::Webhooks
             | Table::WebhookDeliveries
             | Table::Outbox => return self.erase_partition(table, user).await,

@@ -46,6 +46,7 @@ mod migration;
 mod outbox;
 mod post_write;
 mod posts;
+mod profiles;
 mod schema;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -75,6 +76,7 @@ pub use media::*;
 pub use migration::ItemPage;
 pub use post_write::*;
 pub use posts::*;
+pub use profiles::*;
 pub use schema::{Index, Key, Projection, Table, TableSchema};
 pub use users::*;
 pub use vault::*;

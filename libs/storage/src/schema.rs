@@ -28,6 +28,7 @@ pub enum Table {
     Webhooks,
     WebhookDeliveries,
     Outbox,
+    Profiles,
 }
 
 /// A key attribute.
@@ -84,7 +85,7 @@ const fn index(name: &'static str, hash: Key, range: Key, projection: Projection
 const TTL: Option<&str> = Some("ttl");
 
 impl Table {
-    pub const ALL: [TableSchema; 16] = [
+    pub const ALL: [TableSchema; 17] = [
         TableSchema { table: Self::Users, hash: n("user_id"), range: None, indexes: &[], ttl: None },
         TableSchema {
             table: Self::Grants,
@@ -172,6 +173,7 @@ impl Table {
             indexes: &[index("due", s("due_shard"), n("due_at"), Projection::All)],
             ttl: None,
         },
+        TableSchema { table: Self::Profiles, hash: n("user_id"), range: Some(s("entry")), indexes: &[], ttl: None },
     ];
 
     /// The name without the prefix of the deployment.
@@ -193,6 +195,7 @@ impl Table {
             Self::Webhooks => "webhooks",
             Self::WebhookDeliveries => "webhook_deliveries",
             Self::Outbox => "outbox",
+            Self::Profiles => "profiles",
         }
     }
 

@@ -118,11 +118,13 @@ pub async fn connect(
 ) -> Connected {
     let now = connection.created_at;
     let (account, provider) = (&connection.profile.account_id, &connection.provider);
-    let connect_flow = a_connect_flow(connection.user_id, provider, now);
+    let of_profile = connection.of_profile.clone();
+    let profile = of_profile.as_ref().map(|it| it.profile_id);
+    let connect_flow = ConnectFlow { of_profile, ..a_connect_flow(connection.user_id, provider, now) };
     let state = format!("{}-{}", connection.connection_id, store.random.u64());
     store.begin_connect_flow(&state, &connect_flow).await.expect("a store");
     let accounts = [account.as_str()];
-    let found = store.connected_accounts(connection.user_id, provider, accounts).await.expect("a store");
+    let found = store.connected_accounts(connection.user_id, profile, provider, accounts).await.expect("a store");
     let granted = granted(connection, sealed, refresh_at);
     let account = Connecting {
         connection: connection.clone(),

@@ -23,6 +23,8 @@ pub(crate) struct ListConnections {
     /// Only accounts of this platform.
     #[schemars(length(max = 64))]
     pub(crate) platform: Option<String>,
+    /// Only accounts of this profile, which is a customer of the person. Default: all accounts.
+    pub(crate) profile: Option<u64>,
 }
 
 // Next to the fields of the post.
@@ -42,6 +44,8 @@ pub(crate) struct CreatePost {
 pub(crate) struct ListPosts {
     /// Only posts with this status.
     pub(crate) status: Option<Status>,
+    /// Only posts of this profile, which is a customer of the person. Default: all posts.
+    pub(crate) profile: Option<u64>,
     /// Page number, from 1.
     #[schemars(range(min = 1))]
     pub(crate) page: Option<u64>,

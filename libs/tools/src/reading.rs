@@ -38,7 +38,7 @@ pub(crate) async fn list_connections(
         let account = client.show_connection(connection).await?.value;
         return Ok(ToolResult::new("meta has the limits of this account.", "account", &account));
     }
-    let filter = ListConnections { provider: arguments.platform, status: None };
+    let filter = ListConnections { provider: arguments.platform, status: None, profile_id: arguments.profile };
     let accounts = client.list_connections(&filter).await?.value.data;
     let disconnected = accounts.iter().filter(|it| it.needs_reconnection).count();
     let sentence = match (accounts.len(), disconnected) {
@@ -60,6 +60,7 @@ pub(crate) async fn list_posts(client: &Client, arguments: input::ListPosts) -> 
     let filter = ListPosts {
         per_page: Some(arguments.per_page.unwrap_or(PER_PAGE).clamp(1, MAX_PER_PAGE)),
         page: arguments.page,
+        profile_id: arguments.profile,
         ..ListPosts::by_status(arguments.status.map(status))
     };
     let page = client.list_posts(&filter).await?.value;

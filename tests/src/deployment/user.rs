@@ -38,8 +38,19 @@ impl<'a> User<'a> {
     /// Connects the sandbox platform's account at this index of its consent page.
     pub async fn connect(&mut self, account: usize) -> Result<Value> {
         let request = self.begin().await?;
-        self.consent(&request, account, "Allow").await?;
-        let status = self.api.get(text(&request, "poll_url")?).await?.ok(200)?;
+        self.complete(&request, account).await
+    }
+
+    /// Connects an account of a profile.
+    pub async fn connect_for(&mut self, profile: i64, account: usize) -> Result<Value> {
+        let path = format!("/connections/connect/sandbox?profile_id={profile}");
+        let request = self.api.call(Method::POST, &path).send().await?.ok(201)?;
+        self.complete(&request, account).await
+    }
+
+    async fn complete(&mut self, request: &Value, account: usize) -> Result<Value> {
+        self.consent(request, account, "Allow").await?;
+        let status = self.api.get(text(request, "poll_url")?).await?.ok(200)?;
         ensure!(status["status"] == "completed", "after Allow the connect flow is {status}");
         shapes::check_connection(&status["connection"], false)?;
         Ok(status["connection"].clone())

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use api::page::{PlatformMark, date};
 use chrono::{DateTime, Utc};
 use domain::connection::Connection;
+use domain::profile::ProfileRef;
 use domain::time_zone::TimeZone;
 use domain::web_address::is_web_address;
 use platforms::{Connect, Registry};
@@ -32,6 +33,14 @@ pub(super) struct AccountRow {
     /// The day on which only the user can renew the access; `None` when the service refreshes it.
     pub(super) ends: Option<String>,
     pub(super) pending: u32,
+    /// The customer whose account it is; `None` for the user's own.
+    pub(super) customer: Option<Customer>,
+}
+
+pub(super) struct Customer {
+    pub(super) profile_id: String,
+    /// The external id of the profile, otherwise its id.
+    pub(super) name: String,
 }
 
 impl AccountGroup {
@@ -76,14 +85,25 @@ impl AccountRow {
             since: date(connection.created_at, zone),
             ends: connection.token_expires_at.filter(|it| now < *it).map(|it| date(it, zone)),
             pending: connection.pending,
+            customer: connection.of_profile.map(Customer::from),
         }
     }
 
-    /// Whether each word of the search is in a name of the account or of its platform.
+    /// Whether each word of the search is in a name of the account, of its platform or of its customer.
     pub(super) fn matches(&self, search: &str) -> bool {
         let display_name = self.display_name.as_deref().unwrap_or_default();
-        let names = [&self.name, display_name, &self.title, platform_title(&self.platform)].join("\n").to_lowercase();
+        let customer = self.customer.as_ref().map_or("", |it| it.name.as_str());
+        let names = [&self.name, display_name, &self.title, platform_title(&self.platform), customer];
+        let names = names.join("\n").to_lowercase();
         search.to_lowercase().split_whitespace().all(|word| names.contains(word))
+    }
+}
+
+impl From<ProfileRef> for Customer {
+    fn from(profile: ProfileRef) -> Self {
+        let profile_id = profile.profile_id.to_string();
+        let name = profile.profile_external_id.map_or_else(|| profile_id.clone(), |it| it.as_str().to_owned());
+        Self { profile_id, name }
     }
 }
 

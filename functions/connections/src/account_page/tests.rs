@@ -52,6 +52,29 @@ async fn account_with_a_lost_grant_is_reconnected_from_the_page() {
 }
 
 #[tokio::test]
+async fn account_of_a_customer_is_reconnected_for_that_customer() {
+    let harness = Harness::new().await;
+    let body = serde_json::json!({ "name": "The Harbor", "external_id": "c-<1>" });
+    let profile = harness.send_json("POST", "/api/v1/profiles", &body).await.body["id"].as_u64().unwrap();
+    let id = harness.connect_for(profile, "7").await;
+    harness.lose_grant(id).await;
+    let page = harness.visit(HERE).await.html;
+    assert!(page.contains("Customer: <bdi>c-&#60;1&#62;</bdi>"), "{page}");
+    assert!(page.contains(&format!("name=\"profile\" value=\"{profile}\"")), "{page}");
+
+    let form = format!("platform=plain&profile={profile}");
+    let redirect = submit(&harness, harness.browser(), "/account/connections/connect", &form).await;
+    let there = redirect.refresh_url.unwrap();
+    let state = there.strip_prefix("https://plain.example/authorize?state=").unwrap();
+    harness.visit(&format!("/connect/callback/plain?state={state}&code=7")).await;
+
+    let page = harness.visit(HERE).await.html;
+    assert!(!page.contains("Reconnect needed") && page.contains(&disconnect(id)), "{page}");
+    let theirs = submit(&harness, harness.browser_of_another(), "/account/connections/connect", &form).await;
+    assert_eq!(theirs.status, 403, "{}", theirs.html);
+}
+
+#[tokio::test]
 async fn platform_with_fields_leads_to_our_form() {
     let harness = Harness::new().await;
     let asked = submit(&harness, harness.browser(), "/account/connections/connect", "platform=asking").await;

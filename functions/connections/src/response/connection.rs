@@ -15,6 +15,7 @@ pub(crate) fn connection_view(connection: &Connection) -> contract::Connection {
         username: profile.username,
         display_name: profile.display_name,
         avatar: profile.avatar,
+        profile_id: connection.of_profile.as_ref().map(|it| it.profile_id.get()),
         needs_reconnection: connection.needs_reconnection,
         created_at: Some(Timestamp(connection.created_at)),
     }

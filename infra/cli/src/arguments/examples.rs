@@ -16,7 +16,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("logout", &["social logout", "social --profile drafts logout"]),
     ("status", &["social status"]),
     ("platforms", &["social platforms", "social platforms --json"]),
-    ("connect", &["social connect mastodon"]),
+    ("connect", &["social connect mastodon", "social connect mastodon --for 7"]),
     ("connections", &["social connections", "social connections show mastodon/harbour"]),
     ("connections list", &["social connections list"]),
     ("connections show", &["social connections show mastodon/harbour"]),
@@ -25,6 +25,11 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &["social connections choices pinterest board", "social connections choices slack channel news"],
     ),
     ("connections disconnect", &["social connections disconnect mastodon/harbour"]),
+    ("profiles", &["social profiles create \"The Harbor\" --external-id customer-4711", "social profiles list"]),
+    ("profiles list", &["social profiles list", "social profiles list --external-id customer-4711"]),
+    ("profiles create", &["social profiles create \"The Harbor\" --external-id customer-4711"]),
+    ("profiles rename", &["social profiles rename 7 \"The Lighthouse\""]),
+    ("profiles delete", &["social profiles delete 7"]),
     (
         "post",
         &[

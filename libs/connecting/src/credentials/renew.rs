@@ -148,7 +148,7 @@ impl CredentialService {
     /// Updates the connections of the grant. If this fails, the next refresh does it.
     async fn update_connections(&self, renewed: &CredentialsRecord) {
         for connection in &renewed.connections {
-            if let Err(error) = self.store.mark_refreshed(*connection, renewed).await {
+            if let Err(error) = self.store.mark_refreshed(*connection, renewed, None).await {
                 tracing::warn!(%error, connection_id = %connection, "connections could not be updated after a refresh");
             }
         }

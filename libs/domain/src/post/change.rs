@@ -29,7 +29,8 @@ impl Post {
         let mut errors = new.faults;
         let targets = build_targets(&new.targets, &[], files, accounts, ids, &mut errors);
         let thread: Vec<_> = new.thread.iter().map(|it| it.content(files)).collect();
-        let post = Self { targets, media: carried(&new.media, files), thread, ..draft };
+        let mut post = Self { targets, media: carried(&new.media, files), thread, ..draft };
+        post.join_profile(accounts, &new.targets, &mut errors);
         let post = match new.scheduled_at {
             Some(at) => post.schedule(at, accounts, &new.targets, |_| true, &mut errors),
             None => post,
@@ -59,6 +60,7 @@ impl Post {
         if let Some(targets) = named {
             self.check_public_targets(targets, &mut errors);
             post.targets = build_targets(targets, &self.targets, &files, accounts, ids, &mut errors);
+            post.join_profile(accounts, targets, &mut errors);
         }
         let named = named.unwrap_or_default();
         let has_text = changes.text.is_some();
@@ -100,6 +102,24 @@ impl Post {
         };
         post.check_size(largest, &mut errors);
         errors.or(post.finish_if_all_public())
+    }
+
+    /// A post belongs to the profile of its accounts, which must be the same. Without accounts, it keeps the profile that
+    /// it had.
+    fn join_profile(&mut self, accounts: &Accounts, named: &[NewTarget], errors: &mut ValidationErrors) {
+        let owner = |(index, target): (usize, &Target)| {
+            let account = accounts.get(&target.connection_id)?;
+            Some((requested_index(target, index, named), account.of_profile.clone()))
+        };
+        let owners: Vec<_> = self.targets.iter().enumerate().filter_map(owner).collect();
+        let Some(((_, first), others)) = owners.split_first() else { return };
+        for (index, _) in others.iter().filter(|it| it.1 != *first) {
+            errors.add(
+                format!("platforms.{index}.connected_account_id"),
+                "belongs to another profile than the first account; a post is for the accounts of one profile",
+            );
+        }
+        self.of_profile.clone_from(first);
     }
 
     /// `needs_credentials` selects the connections that must not need reconnection. A post that

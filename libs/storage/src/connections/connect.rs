@@ -8,9 +8,9 @@ use chrono::{DateTime, Utc};
 use domain::connect_flow::ConnectFlow;
 use domain::connection::Connection;
 use domain::event::Event;
-use domain::id::{ConnectionId, UserId};
+use domain::id::{ConnectionId, ProfileId, UserId};
 
-use super::{ConnectionRecord, connection_key, marker, read};
+use super::{ConnectionRecord, connection_key, marker, marker_of, read};
 use crate::Store;
 use crate::change::Change;
 use crate::credentials::{CredentialsRecord, NewCredentials};
@@ -20,8 +20,8 @@ use crate::schema::Table;
 use crate::transaction::TransactionOutcome;
 
 /// The most accounts that one connect flow connects. A transaction has at most a hundred writes: one
-/// for the connect flow, and at most four for each account (the connection, its grant, and either
-/// its marker and its event, or the grant that it leaves).
+/// for the connect flow, one for its profile, and at most four for each account (the connection, its
+/// grant, and either its marker and its event, or the grant that it leaves).
 pub const MAX_CONNECTED: usize = 24;
 
 /// An account that a connect flow connects.
@@ -46,7 +46,7 @@ pub enum Connected {
         /// with another grant.
         left: Vec<CredentialsRecord>,
     },
-    /// The connect flow, an account or a grant was changed concurrently. Nothing was written; read
+    /// The connect flow, its profile, an account or a grant was changed concurrently. Nothing was written; read
     /// them again.
     Overtaken,
     /// The connect flow had ended or expired. Nothing was written.
@@ -62,15 +62,17 @@ struct GrantChanges {
 }
 
 impl Store {
-    /// A user's connections to these accounts of a platform, by account id.
+    /// The connections of a profile, or of the user's own, to these accounts of a platform, by account id.
     pub async fn connected_accounts(
         &self,
         user: UserId,
+        profile: Option<ProfileId>,
         provider: &str,
         accounts: impl IntoIterator<Item = &str>,
     ) -> Result<HashMap<String, ConnectionRecord>, StorageError> {
         let accounts: BTreeSet<&str> = accounts.into_iter().collect();
-        let markers = accounts.into_iter().map(|it| (Table::ConnectFlows, marker(user, provider, it))).collect();
+        let markers =
+            accounts.into_iter().map(|it| (Table::ConnectFlows, marker(user, profile, provider, it))).collect();
         let found = self.batch_get(markers).await?.remove(&Table::ConnectFlows).unwrap_or_default();
         let ids = found.iter().filter_map(|it| it.get("connection_id")?.as_n().ok()?.parse().ok());
         let records = self.connection_records(user, ids.filter_map(ConnectionId::new)).await?;
@@ -127,6 +129,10 @@ impl Store {
             }
             writes.push(self.released(before, leaving)?);
         }
+        let added = accounts.iter().filter(|it| it.found.is_none()).count();
+        if let Some(profile) = flow.of_profile.as_ref().filter(|_| added != 0) {
+            writes.push(self.count_connections(user, profile.profile_id, added.try_into().unwrap_or(i64::MAX))?);
+        }
         for account in accounts {
             let generation = generations.get(account.grant_name.as_str()).copied().unwrap_or_default();
             writes.extend(self.connected(account, generation)?);
@@ -175,7 +181,7 @@ impl Store {
             .table_name(self.table(Table::Connections))
             .set_item(Some(item))
             .condition_expression("attribute_not_exists(connection_id)");
-        let mut mark = marker(connection.user_id, &connection.provider, &connection.profile.account_id);
+        let mut mark = marker_of(connection);
         mark.insert("connection_id".to_owned(), n(connection.connection_id));
         let mark = Put::builder()
             .table_name(self.table(Table::ConnectFlows))

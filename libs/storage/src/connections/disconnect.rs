@@ -6,7 +6,7 @@ use domain::connection::Connection;
 use domain::event::Event;
 use domain::id::{ConnectionId, UserId};
 
-use super::{connection_key, marker};
+use super::{connection_key, marker_of};
 use crate::Store;
 use crate::credentials::CredentialsRecord;
 use crate::error::StorageError;
@@ -58,13 +58,13 @@ impl Store {
                 .condition_expression("pending = :none AND generation = :generation")
                 .expression_attribute_values(":none", n(0))
                 .expression_attribute_values(":generation", n(connection.generation));
-            let unmark = Delete::builder().table_name(self.table(Table::ConnectFlows)).set_key(Some(marker(
-                user,
-                &connection.provider,
-                &connection.profile.account_id,
-            )));
+            let unmark =
+                Delete::builder().table_name(self.table(Table::ConnectFlows)).set_key(Some(marker_of(connection)));
             let event = self.outbox_action(&Event::disconnected(connection, now))?;
             let mut writes = vec![item_delete(delete)?, item_delete(unmark)?, event];
+            if let Some(profile) = &connection.of_profile {
+                writes.push(self.count_connections(user, profile.profile_id, -1)?);
+            }
             if let Some(credentials) = &credentials {
                 writes.push(self.released(credentials, &[id].into())?);
             }

@@ -2,6 +2,7 @@
 //! are ordered by the generation of the credentials, so that an old state never replaces a newer one.
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use chrono::{DateTime, Utc};
 use domain::connection::{AccountInfo, Connection};
 use domain::id::ConnectionId;
 use domain::rules::Rules;
@@ -81,19 +82,19 @@ impl Store {
         self.send_update(update).await
     }
 
-    /// Stores on a connection that its grant was refreshed. If the account's own secret was lost,
-    /// the connection stays marked.
+    /// Stores on a connection that its grant has new credentials. If the account's own secret was lost,
+    /// the connection stays marked. `token_expires_at` is `None` for credentials that are refreshed automatically.
     pub async fn mark_refreshed(
         &self,
         id: ConnectionId,
         credentials: &CredentialsRecord,
+        token_expires_at: Option<DateTime<Utc>>,
     ) -> Result<bool, StorageError> {
         let mut change = Change::default();
         change.set("generation", n(credentials.state.generation));
         change.set("needs_reconnection", AttributeValue::Bool(false));
         change.set_or_remove("renewed_at", credentials.state.renewed_at.map(at));
-        // Credentials that are refreshed automatically have no expiry for the user.
-        change.remove(["token_expires_at"]);
+        change.set_or_remove("token_expires_at", token_expires_at.map(at));
         let update = self
             .update_connection(credentials.user_id, id)
             .condition_expression("grant_name = :grant AND generation < :generation AND attribute_not_exists(alone)")

@@ -41,7 +41,7 @@ async fn connected(store: &Store, user: &User, accounts: &[&Connecting], sealed:
     let flow = a_connect_flow(user, FlowState::Completing);
     store.begin_connect_flow(&hash, &flow).await.unwrap();
     let ids = accounts.iter().map(|it| it.connection.profile.account_id.as_str());
-    let mut found = store.connected_accounts(user.user_id, "sandbox", ids).await.unwrap();
+    let mut found = store.connected_accounts(user.user_id, None, "sandbox", ids).await.unwrap();
     let find =
         |it: &&Connecting| Connecting { found: found.remove(&it.connection.profile.account_id), ..(*it).clone() };
     let accounts: Vec<_> = accounts.iter().map(find).collect();
@@ -181,7 +181,7 @@ async fn a_connect_flow_connects_once() {
     assert_eq!(ended.state, FlowState::Completed);
     assert_eq!(ended.sealed, None, "deleted after its use");
     assert_eq!(store.connections(user.user_id).await.unwrap().len(), 1);
-    assert!(store.connected_accounts(user.user_id, "sandbox", ["2"]).await.unwrap().is_empty());
+    assert!(store.connected_accounts(user.user_id, None, "sandbox", ["2"]).await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -253,7 +253,7 @@ async fn reconnecting_clears_renewed_at() {
     let state = before.state.refreshed(RefreshReason::Need, None, noon(), noon());
     let renewed = CredentialsRecord { sealed: vec![2], state, ..before.clone() };
     assert!(store.store_refreshed(&before, &renewed).await.unwrap());
-    assert!(store.mark_refreshed(account.connection.connection_id, &renewed).await.unwrap());
+    assert!(store.mark_refreshed(account.connection.connection_id, &renewed, None).await.unwrap());
     assert_eq!(record(&store, &account).await.connection.renewed_at, Some(noon()));
 
     connected(&store, &user, &[&account], b"again").await;

@@ -61,7 +61,7 @@ impl Account {
         }];
         loop {
             let Some(flow) = store.connect_flow(&state).await? else { return Ok(Connected::Closed) };
-            let found = store.connected_accounts(user, provider, [self.id.as_str()]).await?.into_values().next();
+            let found = store.connected_accounts(user, None, provider, [self.id.as_str()]).await?.into_values().next();
             let connection = Connection {
                 user_id: user,
                 connection_id: found.as_ref().map_or_else(|| scheduling.ids.fresh(), |it| it.connection.connection_id),

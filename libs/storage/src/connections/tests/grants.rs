@@ -106,16 +106,16 @@ async fn older_generation_does_not_change_a_connection() {
 
     assert!(store.mark_needs_reconnection(id, &renewed(2), LostGrant::Grant).await.unwrap());
     assert!(!store.mark_needs_reconnection(id, &renewed(2), LostGrant::Grant).await.unwrap(), "already marked");
-    assert!(!store.mark_refreshed(id, &renewed(2)).await.unwrap(), "the refused credentials");
+    assert!(!store.mark_refreshed(id, &renewed(2), None).await.unwrap(), "the refused credentials");
     assert!(needs().await);
-    assert!(store.mark_refreshed(id, &renewed(3)).await.unwrap());
+    assert!(store.mark_refreshed(id, &renewed(3), None).await.unwrap());
     assert!(!needs().await);
     assert!(!store.mark_needs_reconnection(id, &renewed(2), LostGrant::Grant).await.unwrap());
     assert!(!needs().await);
 
     assert!(store.mark_needs_reconnection(id, &renewed(3), LostGrant::Account).await.unwrap());
     assert!(
-        !store.mark_refreshed(id, &renewed(4)).await.unwrap(),
+        !store.mark_refreshed(id, &renewed(4), None).await.unwrap(),
         "a refresh of the grant does not restore the account"
     );
     connected(&store, &user, &[&account], b"again").await;

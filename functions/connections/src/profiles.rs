@@ -1,0 +1,61 @@
+//! The operations on profiles.
+
+pub(crate) mod change_profile;
+pub(crate) mod create_profile;
+pub(crate) mod delete_profile;
+pub(crate) mod list_profiles;
+pub(crate) mod show_profile;
+#[cfg(test)]
+mod tests;
+
+use api::FieldValue;
+use contract::Timestamp;
+use domain::id::{ProfileId, UserId};
+use domain::profile::{Profile, ProfileName, ProfileRef};
+use storage::StorageError;
+
+use crate::App;
+
+fn profile_view(profile: &Profile) -> contract::Profile {
+    contract::Profile {
+        id: profile.profile_id.get(),
+        name: profile.name.as_str().to_owned(),
+        external_id: profile.external_id.as_ref().map(|it| it.as_str().to_owned()),
+        created_at: Timestamp(profile.created_at),
+    }
+}
+
+/// The required name of a request.
+fn name(fields: &mut api::Fields) -> Option<ProfileName> {
+    let raw = fields.required_text("name")?;
+    match ProfileName::parse(&raw) {
+        Ok(name) => Some(name),
+        Err(error) => {
+            fields.add("name", error);
+            None
+        }
+    }
+}
+
+impl App {
+    /// The profile that a parameter names; `None` for an absent parameter. An empty one is an error: without a profile,
+    /// the account of a customer would become the user's own.
+    pub(crate) async fn named_profile(
+        &self,
+        user: UserId,
+        fields: &mut api::Fields,
+    ) -> Result<Option<ProfileRef>, StorageError> {
+        let id = match fields.text("profile_id") {
+            FieldValue::Absent => return Ok(None),
+            named => named.value().and_then(|it| ProfileId::parse(&it)),
+        };
+        let found = match id {
+            Some(id) => self.api.store.profile(user, id).await?,
+            None => None,
+        };
+        if found.is_none() {
+            fields.add("profile_id", "is not one of your profiles; GET /profiles lists them");
+        }
+        Ok(found.map(|it| it.reference()))
+    }
+}

@@ -1,0 +1,44 @@
+//! `social profiles …`.
+
+use client::{ListProfiles, NewProfile, Profile, ProfileChanges};
+
+use crate::arguments::ProfilesCommand;
+use crate::error::CliError;
+use crate::output::{self, plain};
+use crate::session::Session;
+
+const PER_PAGE: u64 = 100;
+
+pub(crate) async fn run(session: &Session, command: ProfilesCommand) -> Result<(), CliError> {
+    let client = &session.client;
+    let print = |json: &str, words: String| output::print_done(if session.json { json } else { &words });
+    match command {
+        ProfilesCommand::List { external_id, page } => {
+            let filter = ListProfiles { external_id, per_page: Some(PER_PAGE), page: Some(page) };
+            let profiles = client.list_profiles(&filter).await?;
+            if session.json {
+                return output::line(&profiles.json);
+            }
+            let row =
+                |it: &Profile| vec![it.id.to_string(), it.name.clone(), it.external_id.clone().unwrap_or_default()];
+            output::table(&["ID", "NAME", "EXTERNAL ID"], &profiles.data.iter().map(row).collect::<Vec<_>>())?;
+            if page < profiles.meta.last_page {
+                output::notice(&format!("next page: social profiles list --page {}", page + 1));
+            }
+            Ok(())
+        }
+        ProfilesCommand::Create { name, external_id } => {
+            let profile = client.create_profile(&NewProfile { name, external_id }).await?;
+            print(&profile.json, format!("Profile {} is created", profile.id))
+        }
+        ProfilesCommand::Rename { id, name } => {
+            let renamed = client.change_profile(id, &ProfileChanges { name }).await;
+            let renamed = renamed.map_err(CliError::about("profile", id))?;
+            print(&renamed.json, format!("Profile {id} is now {}", plain(&renamed.name)))
+        }
+        ProfilesCommand::Delete { id } => {
+            client.delete_profile(id).await.map_err(CliError::about("profile", id))?;
+            output::print_done(&format!("Profile {id} is deleted"))
+        }
+    }
+}

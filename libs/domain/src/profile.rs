@@ -1,0 +1,37 @@
+//! Profiles: the customers of a user, for products that publish for their customers. A profile groups connections, and a
+//! post belongs to the profile of its connections.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::id::{ProfileId, UserId};
+use crate::name::Name;
+use crate::text::ExternalId;
+
+pub type ProfileName = Name<100>;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Profile {
+    pub user_id: UserId,
+    pub profile_id: ProfileId,
+    pub name: ProfileName,
+    /// Unique among the profiles of a user. It never changes, because connections and posts have copies of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_id: Option<ExternalId>,
+    #[serde(with = "chrono::serde::ts_milliseconds")]
+    pub created_at: DateTime<Utc>,
+}
+
+impl Profile {
+    pub fn reference(&self) -> ProfileRef {
+        ProfileRef { profile_id: self.profile_id, profile_external_id: self.external_id.clone() }
+    }
+}
+
+/// The profile that something belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProfileRef {
+    pub profile_id: ProfileId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile_external_id: Option<ExternalId>,
+}
