@@ -396,14 +396,26 @@ impl<'a> PageRequest<'a> {
         Ok(self.app.scheduling.draft(self.session.user, request).await.map_err(PostsError::from)?)
     }
 
+    /// Those of the profile that the post or the first chosen account belongs to, otherwise the user's own.
+    fn offered_connections(&self, post: Option<&Post>, entries: &Entries) -> Vec<Connection> {
+        let chosen = entries.accounts().next();
+        let chosen = chosen.and_then(|(id, _)| self.connections.iter().find(|it| it.connection_id == id));
+        let of_profile = match post.filter(|it| !it.targets.is_empty()) {
+            Some(post) => post.of_profile.as_ref(),
+            None => chosen.and_then(|it| it.of_profile.as_ref()),
+        };
+        self.connections.iter().filter(|it| it.of_profile.as_ref() == of_profile).cloned().collect()
+    }
+
     async fn render(&self, post: Option<&Post>, entries: &Entries, report: Report) -> PageResult<Page> {
         let (app, session) = (self.app, self.session);
         let files = entries.paths().filter(|it| it.user() == session.user);
+        let connections = self.offered_connections(post, entries);
         let context = Context {
             csrf: session.csrf(),
             key: token::random_token().expose_secret().to_owned(),
             links: links(&app.scheduling.bucket, files).await,
-            connections: &self.connections,
+            connections: &connections,
             vocabulary: &app.scheduling.rules.vocabulary,
             zone: session.zone(),
             now: app.api.clock.now(),
