@@ -24,6 +24,7 @@ mod pictures;
 mod posts_change;
 mod posts_create;
 mod posts_list;
+mod profiles;
 mod publishing;
 mod scopes;
 mod tenants;
@@ -43,6 +44,7 @@ pub fn checks() -> Vec<Check> {
         accounts::checks(),
         scopes::checks(),
         connections::checks(),
+        profiles::checks(),
         grants::checks(),
         media::checks(),
         documents::checks(),

@@ -30,8 +30,8 @@ fn every_operation_is_fully_described() {
     let operations = operations(&document);
     assert_eq!(
         operations.len(),
-        29,
-        "those of the specification, DELETE /posts/{{post}}, /posts/validate, attempts, /oauth/token, /platforms, choices, webhooks"
+        34,
+        "those of the specification, DELETE /posts/{{post}}, /posts/validate, attempts, /oauth/token, /platforms, profiles, choices, webhooks"
     );
 
     let mut lacks = Vec::new();

@@ -75,6 +75,7 @@ pub async fn erased_user_leaves_no_items(stack: &Stack, deployment: &Deployment)
     let webhook = json!({ "url": "https://endpoint.invalid/" });
     let webhook = integer(&user.api.post("/webhooks", &webhook).await?.ok(201)?, "id")?;
     user.api.post(&format!("/webhooks/{webhook}/test"), &json!({})).await?.is(202)?;
+    user.api.post("/profiles", &json!({ "name": "A customer", "external_id": "c-1" })).await?.is(201)?;
     // An event that its writer has left in the outbox.
     let event = json!({ "user_id": { "N": user.id.to_string() }, "event": { "S": "left behind" } });
     let planted = json!({ "TableName": stack.name("OutboxTable")?, "Item": event });
@@ -104,6 +105,7 @@ pub async fn erased_user_leaves_no_items(stack: &Stack, deployment: &Deployment)
         "Attempts",
         "Idempotency",
         "Claims",
+        "Profiles",
         "Webhooks",
         "WebhookDeliveries",
         "Outbox",
