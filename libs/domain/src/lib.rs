@@ -21,6 +21,7 @@ pub mod media;
 pub mod name;
 pub mod oauth;
 pub mod options;
+pub mod owner;
 pub mod plan;
 pub mod post;
 pub mod profile;
