@@ -7,6 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::id::{ConnectionId, UserId};
+use crate::owner::Owner;
 use crate::profile::ProfileRef;
 
 /// From the start to the end of a flow.
@@ -196,6 +197,11 @@ impl ConnectFlow {
             next_check_at: None,
             sealed: None,
         }
+    }
+
+    /// Whether the flow connects accounts for this owner.
+    pub fn is_visible_to(&self, owner: Owner) -> bool {
+        self.user_id == owner.user_id && owner.may_see(self.of_profile.as_ref())
     }
 
     /// Neither ended nor expired.

@@ -108,7 +108,7 @@ impl Event {
     }
 
     /// Both fields are null where the resource is the user's own.
-    fn in_profile(mut self, profile: Option<&ProfileRef>) -> Self {
+    pub(crate) fn in_profile(mut self, profile: Option<&ProfileRef>) -> Self {
         self.detail["profile_id"] = json!(profile.map(|it| it.profile_id));
         self.detail["profile_external_id"] = json!(profile.and_then(|it| it.profile_external_id.as_ref()));
         self

@@ -14,6 +14,7 @@ use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::connection::Connection;
 use domain::id::{ConnectionId, ProfileId, UserId};
+use domain::owner::Owner;
 
 use crate::Store;
 use crate::error::StorageError;
@@ -35,26 +36,33 @@ pub struct ConnectionRecord {
 }
 
 impl Store {
-    pub async fn connection(&self, user: UserId, id: ConnectionId) -> Result<Option<ConnectionRecord>, StorageError> {
+    pub async fn connection(
+        &self,
+        owner: impl Into<Owner>,
+        id: ConnectionId,
+    ) -> Result<Option<ConnectionRecord>, StorageError> {
+        let owner = owner.into();
         let found = self
             .client
             .get_item()
             .table_name(self.table(Table::Connections))
-            .set_key(Some(connection_key(user, id)))
+            .set_key(Some(connection_key(owner.user_id, id)))
             .consistent_read(true)
             .send()
             .await?;
-        found.item.map(read).transpose()
+        let found = found.item.map(read).transpose()?;
+        Ok(found.filter(|it| owner.may_see(it.connection.of_profile.as_ref())))
     }
 
-    /// A user's connections, oldest first.
-    pub async fn connections(&self, user: UserId) -> Result<Vec<Connection>, StorageError> {
+    /// An owner's connections, oldest first.
+    pub async fn connections(&self, owner: impl Into<Owner>) -> Result<Vec<Connection>, StorageError> {
+        let owner = owner.into();
         let mut pages = self
             .client
             .query()
             .table_name(self.table(Table::Connections))
             .key_condition_expression("user_id = :user")
-            .expression_attribute_values(":user", n(user))
+            .expression_attribute_values(":user", n(owner.user_id))
             .consistent_read(true)
             .into_paginator()
             .items()
@@ -63,6 +71,7 @@ impl Store {
         while let Some(item) = pages.next().await {
             found.push(from_item(item?)?);
         }
+        found.retain(|it: &Connection| owner.may_see(it.of_profile.as_ref()));
         Ok(found)
     }
 

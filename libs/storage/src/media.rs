@@ -18,6 +18,8 @@ use aws_sdk_dynamodb::types::{Put, TransactWriteItem};
 use chrono::{DateTime, Utc};
 use domain::id::{MediaId, UserId};
 use domain::media::{Facts, MediaPath, MimeType};
+use domain::owner::Owner;
+use domain::profile::ProfileRef;
 use serde::{Deserialize, Serialize};
 
 use crate::error::StorageError;
@@ -36,6 +38,9 @@ const UNUSED_SHARDS: u64 = 4;
 pub struct Medium {
     pub user_id: UserId,
     pub media_id: MediaId,
+    /// The profile of the token that requested the upload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_profile: Option<ProfileRef>,
     /// As declared; verified once `size_bytes` is known.
     pub mime_type: MimeType,
     /// The size found in the bucket, together with first bytes of `mime_type`; `None` until the
@@ -67,6 +72,7 @@ impl Medium {
         Self {
             user_id: user,
             media_id: id,
+            of_profile: None,
             mime_type,
             size_bytes: None,
             facts: None,
@@ -150,15 +156,18 @@ impl Store {
         })
     }
 
-    /// The files of a user with these ids, unordered.
-    pub async fn media(&self, user: UserId, ids: &[MediaId]) -> Result<Vec<Medium>, StorageError> {
+    /// The files of an owner with these ids, unordered.
+    pub async fn media(&self, owner: impl Into<Owner>, ids: &[MediaId]) -> Result<Vec<Medium>, StorageError> {
+        let owner = owner.into();
         let ids: BTreeSet<_> = ids.iter().copied().collect();
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        let keys = ids.into_iter().map(|it| (Table::Media, medium_key(user, it)));
+        let keys = ids.into_iter().map(|it| (Table::Media, medium_key(owner.user_id, it)));
         let found = self.batch_get(keys.collect()).await?;
-        found.into_values().flatten().map(from_item).collect()
+        let mut media: Vec<Medium> = found.into_values().flatten().map(from_item).collect::<Result<_, _>>()?;
+        media.retain(|it| owner.may_see(it.of_profile.as_ref()));
+        Ok(media)
     }
 
     /// Records that a file was found in the bucket, with this size and its declared type.

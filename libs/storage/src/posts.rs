@@ -11,7 +11,8 @@ use chrono::{DateTime, Utc};
 use domain::connection::Connection;
 use domain::id::{ConnectionId, MediaId, PostId, UserId};
 use domain::listing::{Counts, Direction, Listing, SortField};
-use domain::post::{Accounts, Post, PostStatus};
+use domain::owner::Owner;
+use domain::post::{Accounts, Filter, Post, PostStatus};
 use domain::user::User;
 
 pub use self::calendar::CalendarPosts;
@@ -56,9 +57,9 @@ struct VersionedCounts {
 pub struct PostContext {
     /// `None` if the user does not exist.
     pub user: Option<User>,
-    /// The requested accounts that belong to the user.
+    /// The requested accounts that belong to the owner.
     pub accounts: Accounts,
-    /// The requested media files that belong to the user.
+    /// The requested media files that belong to the owner.
     pub media: Vec<Medium>,
     pub counts: Counts,
     /// The stored response of the idempotency key.
@@ -74,53 +75,76 @@ pub struct Page {
 }
 
 impl Store {
-    pub async fn post(&self, user: UserId, post: PostId) -> Result<Option<Post>, StorageError> {
+    pub async fn post(&self, owner: impl Into<Owner>, post: PostId) -> Result<Option<Post>, StorageError> {
+        let owner = owner.into();
         let found = self
             .client
             .get_item()
             .table_name(self.table(Table::Posts))
-            .set_key(Some(post_key(user, post)))
+            .set_key(Some(post_key(owner.user_id, post)))
             .consistent_read(true)
             .send()
             .await?;
-        found.item.map(from_item).transpose()
+        let found: Option<Post> = found.item.map(from_item).transpose()?;
+        Ok(found.filter(|it| owner.may_see(it.of_profile.as_ref())))
     }
 
     /// Reads everything that creating or changing a post needs, in one call.
     pub async fn load_post_context(
         &self,
-        user: UserId,
+        owner: impl Into<Owner>,
         connections: impl IntoIterator<Item = ConnectionId>,
         media: impl IntoIterator<Item = MediaId>,
         key: Option<&IdempotentRequest>,
         now: DateTime<Utc>,
     ) -> Result<PostContext, StorageError> {
-        let owned = |name: &str, id: u64| attributes([("user_id", n(user)), (name, n(id))]);
+        let owner = owner.into();
+        let user = owner.user_id;
+        let item_key = |name: &str, id: u64| attributes([("user_id", n(user)), (name, n(id))]);
         let mut keys = vec![(Table::Users, attributes([("user_id", n(user))])), (Table::Posts, counts_key(user))];
-        keys.extend(connections.into_iter().map(|it| (Table::Connections, owned("connection_id", it.get()))));
-        keys.extend(media.into_iter().map(|it| (Table::Media, owned("media_id", it.get()))));
+        keys.extend(connections.into_iter().map(|it| (Table::Connections, item_key("connection_id", it.get()))));
+        keys.extend(media.into_iter().map(|it| (Table::Media, item_key("media_id", it.get()))));
         keys.extend(key.map(|it| (Table::Idempotency, it.item_key())));
 
         let mut found = self.batch_get(keys).await?;
         let mut take = |table| found.remove(&table).unwrap_or_default();
-        let accounts = take(Table::Connections).into_iter().map(from_item::<Connection>);
+        let mut accounts = Accounts::new();
+        for item in take(Table::Connections) {
+            let account: Connection = from_item(item)?;
+            if owner.may_see(account.of_profile.as_ref()) {
+                accounts.insert(account.connection_id, account);
+            }
+        }
+        let mut media: Vec<Medium> = take(Table::Media).into_iter().map(from_item).collect::<Result<_, _>>()?;
+        media.retain(|it| owner.may_see(it.of_profile.as_ref()));
         let stored_response = take(Table::Idempotency).pop().map(|it| parse_unexpired(it, now)).transpose()?.flatten();
         Ok(PostContext {
             user: take(Table::Users).pop().map(from_item).transpose()?,
-            accounts: accounts.map(|it| it.map(|it| (it.connection_id, it))).collect::<Result<_, _>>()?,
-            media: take(Table::Media).into_iter().map(from_item).collect::<Result<_, _>>()?,
+            accounts,
+            media,
             counts: take(Table::Posts).pop().map(from_item).transpose()?.unwrap_or_default(),
             kept: stored_response,
         })
     }
 
-    /// One page of a user's posts, and the total. Every post on the page fits the filter, and their
+    /// One page of an owner's posts, and the total. Every post on the page fits the filter, and their
     /// number is consistent with the total, even during concurrent writes. If reading the indexes
     /// does not prove this, it is repeated, and finally all posts are read.
     ///
     /// For a filter that is not counted, all posts are read at once: indexes lag behind, so they
     /// prove no total. This costs one read unit for each 4 KB of the user's posts.
-    pub async fn posts(&self, user: UserId, listing: &Listing) -> Result<Page, StorageError> {
+    pub async fn posts(&self, owner: impl Into<Owner>, listing: &Listing) -> Result<Page, StorageError> {
+        let Owner { user_id: user, limited_to } = owner.into();
+        let limited;
+        let listing = match (limited_to, listing.filter.profile) {
+            (None, _) => listing,
+            (Some(id), Some(other)) if id != other => return Ok(Page { posts: Vec::new(), total: 0 }),
+            (Some(_), _) => {
+                limited =
+                    Listing { filter: Filter { profile: limited_to, ..listing.filter.clone() }, ..listing.clone() };
+                &limited
+            }
+        };
         let attempts = if listing.filter.is_counted() { INDEX_ATTEMPTS } else { 0 };
         for _ in 0..attempts {
             let page = match self.first_page(user, listing).await? {

@@ -1,8 +1,10 @@
 //! Profiles. The table also has, for each user, the number of profiles, and an entry for each external id, which is
 //! thereby unique.
 
+use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem, Update};
 use domain::id::{ProfileId, UserId};
+use domain::owner::Owner;
 use domain::profile::{Profile, ProfileName};
 use domain::text::ExternalId;
 use domain::token;
@@ -75,19 +77,24 @@ impl Store {
         Ok(TransactWriteItem::builder().put(put.build().map_err(StorageError::build)?).build())
     }
 
-    pub async fn profile(&self, user: UserId, id: ProfileId) -> Result<Option<Profile>, StorageError> {
-        self.profiles_entry(profile_key(user, id)).await?.map(from_item).transpose()
+    pub async fn profile(&self, owner: impl Into<Owner>, id: ProfileId) -> Result<Option<Profile>, StorageError> {
+        let owner = owner.into();
+        if !owner.may_see_profile(id) {
+            return Ok(None);
+        }
+        self.profiles_entry(profile_key(owner.user_id, id)).await?.map(from_item).transpose()
     }
 
-    /// The profile of a user with this external id.
+    /// The profile of an owner with this external id.
     pub async fn profile_by_external_id(
         &self,
-        user: UserId,
+        owner: impl Into<Owner>,
         external_id: &ExternalId,
     ) -> Result<Option<Profile>, StorageError> {
-        let entry = self.profiles_entry(external_id_key(user, external_id)).await?;
+        let owner = owner.into();
+        let entry = self.profiles_entry(external_id_key(owner.user_id, external_id)).await?;
         match entry.and_then(|it| ProfileId::new(number(&it, "profile_id")?)) {
-            Some(id) => self.profile(user, id).await,
+            Some(id) => self.profile(owner, id).await,
             None => Ok(None),
         }
     }
@@ -97,24 +104,34 @@ impl Store {
         Ok(request.consistent_read(true).send().await?.item)
     }
 
-    /// A user's profiles, oldest first.
-    pub async fn profiles(&self, user: UserId) -> Result<Vec<Profile>, StorageError> {
-        let mut entries = self
-            .client
+    /// An owner's profiles, oldest first.
+    pub async fn profiles(&self, owner: impl Into<Owner>) -> Result<Vec<Profile>, StorageError> {
+        let owner = owner.into();
+        if let Some(id) = owner.limited_to {
+            return Ok(self.profile(owner, id).await?.into_iter().collect());
+        }
+        let mut entries = self.query_profiles(owner.user_id).into_paginator().items().send();
+        let mut found = Vec::new();
+        while let Some(entry) = entries.next().await {
+            found.push(from_item(entry?)?);
+        }
+        Ok(found)
+    }
+
+    /// The oldest profiles of a user, at most `limit`, oldest first.
+    pub async fn oldest_profiles(&self, user: UserId, limit: i32) -> Result<Vec<Profile>, StorageError> {
+        let found = self.query_profiles(user).limit(limit).send().await?;
+        found.items.unwrap_or_default().into_iter().map(from_item).collect()
+    }
+
+    fn query_profiles(&self, user: UserId) -> QueryFluentBuilder {
+        self.client
             .query()
             .table_name(self.table(Table::Profiles))
             .key_condition_expression("user_id = :user AND begins_with(entry, :profile)")
             .expression_attribute_values(":user", n(user))
             .expression_attribute_values(":profile", s(PROFILE))
             .consistent_read(true)
-            .into_paginator()
-            .items()
-            .send();
-        let mut found = Vec::new();
-        while let Some(entry) = entries.next().await {
-            found.push(from_item(entry?)?);
-        }
-        Ok(found)
     }
 
     /// The renamed profile; `None` if it does not exist.

@@ -5,6 +5,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem, Up
 use chrono::DateTime;
 use domain::event::Event;
 use domain::id::{UserId, WebhookId};
+use domain::owner::Owner;
 use domain::sealing::{SealContext, SecretKind};
 use domain::webhook::{MAX_ENDPOINTS, ReplacedSecret, WebhookEndpoint, WebhookSecrets};
 
@@ -20,6 +21,12 @@ pub struct EndpointRecord {
     pub endpoint: WebhookEndpoint,
     /// Sealed for [`webhook_context`].
     pub secrets: WebhookSecrets,
+}
+
+impl EndpointRecord {
+    pub fn is_visible_to(&self, owner: Owner) -> bool {
+        owner.may_see(self.endpoint.of_profile.as_ref())
+    }
 }
 
 /// Result of [`Store::add_webhook`].
@@ -44,25 +51,35 @@ pub fn webhook_context(user: UserId, webhook: WebhookId) -> SealContext {
 }
 
 impl Store {
-    /// A user's endpoints, oldest first.
-    pub async fn webhooks(&self, user: UserId) -> Result<Vec<EndpointRecord>, StorageError> {
+    /// An owner's endpoints, oldest first.
+    pub async fn webhooks(&self, owner: impl Into<Owner>) -> Result<Vec<EndpointRecord>, StorageError> {
+        let owner = owner.into();
         let found = self
             .client
             .query()
             .table_name(self.table(Table::Webhooks))
             .key_condition_expression("user_id = :user AND webhook_id > :count")
-            .expression_attribute_values(":user", n(user))
+            .expression_attribute_values(":user", n(owner.user_id))
             .expression_attribute_values(":count", n(0))
             .consistent_read(true)
             .send()
             .await?;
         // A query returns at most a megabyte, which ten endpoints never reach.
-        found.items.unwrap_or_default().into_iter().map(read).collect()
+        let found = found.items.unwrap_or_default().into_iter().map(read);
+        let is_visible = |it: &Result<EndpointRecord, _>| it.as_ref().map_or(true, |it| it.is_visible_to(owner));
+        found.filter(is_visible).collect()
     }
 
-    pub async fn webhook(&self, user: UserId, id: WebhookId) -> Result<Option<EndpointRecord>, StorageError> {
-        let request = self.client.get_item().table_name(self.table(Table::Webhooks)).set_key(Some(key(user, id)));
-        request.consistent_read(true).send().await?.item.map(read).transpose()
+    pub async fn webhook(
+        &self,
+        owner: impl Into<Owner>,
+        id: WebhookId,
+    ) -> Result<Option<EndpointRecord>, StorageError> {
+        let owner = owner.into();
+        let key = key(owner.user_id, id);
+        let request = self.client.get_item().table_name(self.table(Table::Webhooks)).set_key(Some(key));
+        let found = request.consistent_read(true).send().await?.item.map(read).transpose()?;
+        Ok(found.filter(|it| it.is_visible_to(owner)))
     }
 
     pub async fn add_webhook(&self, record: &EndpointRecord) -> Result<EndpointAdded, StorageError> {
@@ -108,13 +125,17 @@ impl Store {
         Ok(self.transact(writes).await?.outcome())
     }
 
-    /// Removes an endpoint. Returns `false` if it does not exist.
-    pub async fn remove_webhook(&self, user: UserId, id: WebhookId) -> Result<bool, StorageError> {
+    /// Removes an endpoint. Returns `false` if the owner has no such endpoint.
+    pub async fn remove_webhook(&self, owner: impl Into<Owner>, id: WebhookId) -> Result<bool, StorageError> {
+        let Owner { user_id: user, limited_to } = owner.into();
         let table = self.table(Table::Webhooks);
-        let delete = Delete::builder()
-            .table_name(&table)
-            .set_key(Some(key(user, id)))
-            .condition_expression("attribute_exists(webhook_id)");
+        let delete = Delete::builder().table_name(&table).set_key(Some(key(user, id)));
+        let delete = match limited_to {
+            Some(profile) => delete
+                .condition_expression("of_profile.profile_id = :profile")
+                .expression_attribute_values(":profile", n(profile)),
+            None => delete.condition_expression("attribute_exists(webhook_id)"),
+        };
         let count = Update::builder()
             .table_name(&table)
             .set_key(Some(count_key(user)))

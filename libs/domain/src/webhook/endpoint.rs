@@ -8,9 +8,10 @@ use super::address::EndpointUrl;
 use super::kind::EventKind;
 use super::response::EndpointResponse;
 use crate::event::Event;
-use crate::id::{UserId, WebhookId};
+use crate::id::{ProfileId, UserId, WebhookId};
 use crate::name::ClientName;
 use crate::oauth::ClientId;
+use crate::profile::ProfileRef;
 use crate::schedule::show;
 
 /// Of one user.
@@ -81,6 +82,9 @@ pub struct Creator {
 pub struct WebhookEndpoint {
     pub user_id: UserId,
     pub webhook_id: WebhookId,
+    /// The profile whose events it receives; `None` for all events of the user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_profile: Option<ProfileRef>,
     pub url: EndpointUrl,
     /// The events that it receives; empty means all.
     pub events: Vec<EventKind>,
@@ -106,7 +110,7 @@ pub struct WebhookEndpoint {
 }
 
 impl WebhookEndpoint {
-    /// A new endpoint, which is unverified.
+    /// A new endpoint for all events of the user, which is unverified.
     pub fn new(
         user_id: UserId,
         webhook_id: WebhookId,
@@ -118,6 +122,7 @@ impl WebhookEndpoint {
         Self {
             user_id,
             webhook_id,
+            of_profile: None,
             url,
             events,
             created_by,
@@ -156,6 +161,11 @@ impl WebhookEndpoint {
     /// other endpoints only.
     pub fn wants(&self, kind: EventKind) -> bool {
         self.status() == EndpointStatus::Enabled && (self.events.is_empty() || self.events.contains(&kind))
+    }
+
+    /// Whether it receives events of this profile, or events of no profile.
+    pub fn receives_events_of(&self, profile: Option<ProfileId>) -> bool {
+        self.of_profile.as_ref().is_none_or(|it| profile == Some(it.profile_id))
     }
 
     /// Applies the owner's changes.
@@ -227,7 +237,7 @@ impl WebhookEndpoint {
     pub fn disabled_event(&self) -> Option<Event> {
         let reason = self.disabled_reason.filter(|it| *it != DisabledReason::Owner)?;
         let at = self.disabled_at?;
-        Some(Event {
+        let event = Event {
             detail_type: EventKind::WebhookDisabled.as_str(),
             detail: json!({
                 "id": format!("webhook.disabled:{}:{}:{}", self.user_id, self.webhook_id, self.revision),
@@ -238,7 +248,8 @@ impl WebhookEndpoint {
                 "disabled_at": show(at),
                 "reason": reason.as_str(),
             }),
-        })
+        };
+        Some(event.in_profile(self.of_profile.as_ref()))
     }
 
     fn disable(&mut self, reason: DisabledReason, now: DateTime<Utc>) {

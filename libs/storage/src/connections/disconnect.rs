@@ -4,7 +4,8 @@ use aws_sdk_dynamodb::types::{Delete, TransactWriteItem};
 use chrono::{DateTime, Utc};
 use domain::connection::Connection;
 use domain::event::Event;
-use domain::id::{ConnectionId, UserId};
+use domain::id::ConnectionId;
+use domain::owner::Owner;
 
 use super::{connection_key, marker_of};
 use crate::Store;
@@ -38,13 +39,15 @@ impl Store {
     /// The transaction also puts [`Event::disconnected`] at `now` into the outbox.
     pub async fn delete_connection(
         &self,
-        user: UserId,
+        owner: impl Into<Owner>,
         id: ConnectionId,
         now: DateTime<Utc>,
     ) -> Result<Disconnected, StorageError> {
+        let owner = owner.into();
+        let user = owner.user_id;
         let mut retries = WriteRetries::with_backoff(&self.random);
         loop {
-            let Some(record) = self.connection(user, id).await? else { return Ok(Disconnected::NotThere) };
+            let Some(record) = self.connection(owner, id).await? else { return Ok(Disconnected::NotThere) };
             if record.connection.pending != 0 {
                 return Ok(Disconnected::Pending(record.connection.pending));
             }
