@@ -68,6 +68,7 @@ pub(crate) async fn show_authorization(
         challenge: requested.challenge,
         resource: requested.resource,
         scopes: requested.scopes,
+        profile_id: None,
         created_at: now,
         expires_at: now + DECIDED_WITHIN,
         code_hash: None,

@@ -88,6 +88,7 @@ async fn exchange(
         client_name: Some(request.client_name.clone()),
         client_id: Some(request.client_id.clone()),
         resource,
+        profile_id: request.profile_id,
         ..TokenGrant::made(owner, request.scopes.clone(), now, expires_at)
     };
     // Nobody has the token yet, so a mark without one opens nothing.

@@ -87,6 +87,7 @@ async fn exchange(
     let expires_at = api.token_lifetime.ends(now, now);
     let grant = TokenGrant {
         client_name: device.client_name.clone(),
+        profile_id: device.profile_id,
         ..TokenGrant::made(owner, device.scopes.clone(), now, expires_at)
     };
     // Nobody has the token yet, so a mark without one opens nothing.

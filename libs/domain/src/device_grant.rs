@@ -9,8 +9,9 @@ use chrono::serde::ts_milliseconds;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::id::UserId;
+use crate::id::{ProfileId, UserId};
 use crate::name::ClientName;
+use crate::owner::Owner;
 use crate::scope::Scopes;
 
 /// How long the device code and the user code are valid.
@@ -35,6 +36,9 @@ pub struct DeviceGrant {
     /// The user who approved or denied the grant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_id: Option<UserId>,
+    /// The profile to which that user limited the token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile_id: Option<ProfileId>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,6 +81,7 @@ impl DeviceGrant {
             expires_at: now + DEVICE_GRANT_LIFETIME,
             state: DeviceGrantState::Pending,
             user_id: None,
+            profile_id: None,
         }
     }
 
@@ -91,9 +96,11 @@ impl DeviceGrant {
         }
     }
 
-    pub fn approve(self, user: UserId, now: DateTime<Utc>) -> Result<Self, DecisionError> {
+    /// Approves access to everything of a user, or to one profile.
+    pub fn approve(self, owner: impl Into<Owner>, now: DateTime<Utc>) -> Result<Self, DecisionError> {
         self.check_undecided(now)?;
-        Ok(Self { state: DeviceGrantState::Approved, user_id: Some(user), ..self })
+        let Owner { user_id, limited_to: profile_id } = owner.into();
+        Ok(Self { state: DeviceGrantState::Approved, user_id: Some(user_id), profile_id, ..self })
     }
 
     pub fn deny(self, user: UserId, now: DateTime<Utc>) -> Result<Self, DecisionError> {

@@ -7,7 +7,7 @@
 use aws_sdk_dynamodb::types::{TransactWriteItem, Update};
 use chrono::serde::ts_milliseconds;
 use chrono::{DateTime, Utc};
-use domain::id::UserId;
+use domain::id::{ProfileId, UserId};
 use domain::name::ClientName;
 use domain::oauth::{Challenge, ClientId, RedirectUri, Resource};
 use domain::scope::Scopes;
@@ -38,6 +38,9 @@ pub struct AuthorizationGrant {
     pub resource: Resource,
     /// The requested scopes; after approval, the granted ones.
     pub scopes: Scopes,
+    /// The profile to which the user limited the token. Set on approval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile_id: Option<ProfileId>,
     #[serde(with = "ts_milliseconds")]
     pub created_at: DateTime<Utc>,
     /// From then on, the request can be neither approved nor exchanged.
@@ -73,23 +76,28 @@ impl Store {
         now: DateTime<Utc>,
         expires_at: DateTime<Utc>,
     ) -> Result<WriteOutcome, StorageError> {
+        let limit = if approved.profile_id.is_some() { ", profile_id = :profile" } else { "" };
         let update = self
             .client
             .update_item()
             .table_name(self.table(Table::Grants))
             .set_key(Some(key(authorization_key(hash))))
             .condition_expression("user_id = :user AND attribute_not_exists(code_hash) AND expires_at > :now")
-            .update_expression("SET code_hash = :code, scopes = :scopes, expires_at = :expires, #ttl = :ttl")
+            .update_expression(format!(
+                "SET code_hash = :code, scopes = :scopes, expires_at = :expires, #ttl = :ttl{limit}"
+            ))
             .expression_attribute_names("#ttl", "ttl")
             .expression_attribute_values(":user", n(approved.user_id))
             .expression_attribute_values(":now", at(now))
             .expression_attribute_values(":code", s(code_hash))
             .expression_attribute_values(":scopes", serde_dynamo::to_attribute_value(&approved.scopes)?)
             .expression_attribute_values(":expires", at(expires_at))
-            .expression_attribute_values(":ttl", ttl(expires_at))
-            .send()
-            .await;
-        WriteOutcome::from_write(update)
+            .expression_attribute_values(":ttl", ttl(expires_at));
+        let update = match approved.profile_id {
+            Some(profile) => update.expression_attribute_values(":profile", n(profile)),
+            None => update,
+        };
+        WriteOutcome::from_write(update.send().await)
     }
 
     /// Removes a pending request of this user.
@@ -156,6 +164,7 @@ mod tests {
             challenge: Challenge::parse(&token::hash("v")).unwrap(),
             resource: Resource::Service,
             scopes: Scopes::from_requested(&[]),
+            profile_id: None,
             created_at: noon(),
             expires_at: noon() + TimeDelta::minutes(10),
             code_hash: None,

@@ -115,6 +115,7 @@ impl Replacement {
         let mut change = Change::default();
         change.set("state", state_value(after.state)?);
         change.set_or_remove("user_id", after.user_id.map(n));
+        change.set_or_remove("profile_id", after.profile_id.map(n));
         change.names.insert("#user_id".to_owned(), "user_id".to_owned());
         change.values.insert(":was".to_owned(), state_value(before.state)?);
         let is_same_user = match before.user_id {

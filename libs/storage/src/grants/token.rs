@@ -3,9 +3,10 @@
 use chrono::serde::ts_milliseconds;
 use chrono::{DateTime, Utc};
 use domain::access_token::TokenLifetime;
-use domain::id::UserId;
+use domain::id::{ProfileId, UserId};
 use domain::name::ClientName;
 use domain::oauth::{ClientId, Resource};
+use domain::owner::Owner;
 use domain::scope::Scopes;
 use futures::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,9 @@ const DELETIONS: usize = 10;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TokenGrant {
     pub owner: UserId,
+    /// The profile to which the token is limited. The token counts as unknown once the profile is deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile_id: Option<ProfileId>,
     pub scopes: Scopes,
     /// Chosen by the client, so it proves nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,6 +53,7 @@ impl TokenGrant {
     pub fn made(owner: UserId, scopes: Scopes, now: DateTime<Utc>, expires_at: DateTime<Utc>) -> Self {
         Self {
             owner,
+            profile_id: None,
             scopes,
             client_name: None,
             client_id: None,
@@ -57,6 +62,11 @@ impl TokenGrant {
             last_used_at: now,
             expires_at,
         }
+    }
+
+    /// Whose resources requests with the token read and write.
+    pub fn acts_for(&self) -> Owner {
+        Owner { user_id: self.owner, limited_to: self.profile_id }
     }
 
     pub fn ends(&self, lifetime: TokenLifetime, used_at: DateTime<Utc>) -> DateTime<Utc> {
