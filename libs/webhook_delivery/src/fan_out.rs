@@ -2,9 +2,9 @@
 
 use cloud::webhook_queue::WebhookDeliveryMessage;
 use domain::event::Event;
-use domain::id::UserId;
+use domain::id::{ProfileId, UserId};
 use domain::webhook::{
-    EventKind, MAX_WAITING, WebhookDelivery, WebhookDeliveryId, WebhookDeliveryStatus, WebhookMessage,
+    EventKind, MAX_WAITING, WebhookDelivery, WebhookDeliveryId, WebhookDeliveryStatus, WebhookEndpoint, WebhookMessage,
 };
 use serde_json::Value;
 
@@ -42,8 +42,10 @@ impl WebhookService {
         if endpoints.is_empty() || self.store.user(user).await?.is_none_or(|it| it.disabled) {
             return Ok(());
         }
+        let profile = detail["profile_id"].as_u64().and_then(ProfileId::new);
+        let wants = |it: &&WebhookEndpoint| it.wants(kind) && it.receives_events_of(profile);
         let mut messages = Vec::new();
-        for endpoint in endpoints.iter().map(|it| &it.endpoint).filter(|it| it.wants(kind)) {
+        for endpoint in endpoints.iter().map(|it| &it.endpoint).filter(wants) {
             let Some(message) = WebhookMessage::from_event(kind, endpoint.webhook_id, detail) else {
                 log_incomplete();
                 break;
