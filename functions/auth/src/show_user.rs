@@ -24,7 +24,7 @@ pub(crate) async fn show_user(
     params: Params,
 ) -> ApiResult<Json<User>> {
     params.none()?;
-    let user = api.store.user(caller.user).await?.ok_or(ApiError::Unauthenticated)?;
+    let user = api.store.user(caller.user_id()).await?.ok_or(ApiError::Unauthenticated)?;
     Ok(Json(User {
         id: user.user_id.to_string(),
         name: user.name,

@@ -6,8 +6,9 @@ use std::mem;
 use api::Params;
 use contract::ChoiceList;
 use domain::connection::Connection;
-use domain::id::{ConnectionId, UserId};
+use domain::id::ConnectionId;
 use domain::options::OptionSpec;
+use domain::owner::Owner;
 use platforms::{Choice, ChoicesRequest, Credentials};
 
 use crate::App;
@@ -36,13 +37,13 @@ impl App {
     /// Lists the values that an option accepts for this account, as the platform returns them now.
     pub(crate) async fn choices(
         &self,
-        user: UserId,
+        owner: impl Into<Owner>,
         connection: &str,
         option: &str,
         params: Params,
     ) -> Result<Choices, ConnectionsError> {
         let id = ConnectionId::parse(connection).ok_or(ConnectionsError::UnknownOption)?;
-        let record = self.api.store.connection(user, id).await?.ok_or(ConnectionsError::UnknownOption)?;
+        let record = self.api.store.connection(owner, id).await?.ok_or(ConnectionsError::UnknownOption)?;
         let provider = &record.connection.provider;
         let is_listed = |it: &&OptionSpec| it.name == option && it.kind.is_listed();
         let option = self.vocabulary.options(provider).iter().find(is_listed);

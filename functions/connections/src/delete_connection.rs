@@ -11,7 +11,8 @@ use cloud::audit;
 use cloud::events::publish_event;
 use connecting::revoke_grant;
 use domain::event::Event;
-use domain::id::{ConnectionId, UserId};
+use domain::id::ConnectionId;
+use domain::owner::Owner;
 use storage::{Disconnected, StorageError};
 
 use crate::App;
@@ -50,10 +51,10 @@ pub(crate) async fn delete_connection(
     if let Err(error) = params.none() {
         // A connection that does not exist or is another user's returns 404, whatever else is wrong
         // with the request.
-        app.api.store.connection(caller.user, id).await?.ok_or(ApiError::NotFound)?;
+        app.api.store.connection(caller.owner, id).await?.ok_or(ApiError::NotFound)?;
         return Err(error);
     }
-    match app.disconnect(caller.user, id, caller.ip).await? {
+    match app.disconnect(caller.owner, id, caller.ip).await? {
         DisconnectOutcome::Done => Ok(StatusCode::NO_CONTENT),
         DisconnectOutcome::Needed(why) => Err(ApiError::OAuth {
             status: StatusCode::UNPROCESSABLE_ENTITY,
@@ -78,16 +79,16 @@ impl App {
     /// `address` is the user's, for the audit log.
     pub(crate) async fn disconnect(
         &self,
-        user: UserId,
+        owner: impl Into<Owner>,
         id: ConnectionId,
         address: IpAddr,
     ) -> Result<DisconnectOutcome, StorageError> {
         // Deletes the connection before it revokes the grant: the deletion fails when a post is
         // being scheduled at the same moment, and that post needs the grant.
-        let now = self.api.clock.now();
-        match self.api.store.delete_connection(user, id, now).await? {
+        let (owner, now) = (owner.into(), self.api.clock.now());
+        match self.api.store.delete_connection(owner, id, now).await? {
             Disconnected::Deleted { connection, ended } => {
-                let entry = audit::Entry::new(audit::Event::ConnectionRemoved).user(user).connection(id);
+                let entry = audit::Entry::new(audit::Event::ConnectionRemoved).user(owner.user_id).connection(id);
                 entry.address(address).write();
                 let Self { api, platforms, sealer, .. } = self;
                 if let Some(record) = ended {

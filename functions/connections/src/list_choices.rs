@@ -54,7 +54,7 @@ pub(crate) async fn list_choices(
     params: Params,
     State(app): State<App>,
 ) -> ApiResult<Json<ChoiceList>> {
-    let listed = app.choices(caller.user, &connection, &option, params).await?;
+    let listed = app.choices(caller.owner, &connection, &option, params).await?;
     Ok(Json(listed.into()))
 }
 

@@ -75,7 +75,7 @@ pub(crate) async fn list_connections(
     };
     fields.finish(())?;
 
-    let connections = app.api.store.connections(caller.user).await?;
+    let connections = app.api.store.connections(caller.owner).await?;
     let data = connections
         .iter()
         .filter(|it| provider.as_ref().is_none_or(|provider| *provider == it.provider))

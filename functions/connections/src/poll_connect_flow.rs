@@ -58,7 +58,7 @@ pub(crate) async fn poll_connect_flow(
     let now = app.api.clock.now();
     let find = async || {
         let found = app.connect_flows().find(state_token.clone(), caller.ip).await.map_err(ConnectionsError::from)?;
-        let is_ours = |it: &LoadedFlow| it.flow.user_id == caller.user && it.flow.provider == platform;
+        let is_ours = |it: &LoadedFlow| it.flow.is_visible_to(caller.owner) && it.flow.provider == platform;
         found.filter(is_ours).ok_or(ConnectionsError::UnknownFlow)
     };
     let loaded = find().await?;
@@ -68,7 +68,7 @@ pub(crate) async fn poll_connect_flow(
     let status = match connect_flow.state {
         FlowState::Completed => {
             let record = match connect_flow.connection_id {
-                Some(id) => app.api.store.connection(caller.user, id).await?,
+                Some(id) => app.api.store.connection(caller.owner, id).await?,
                 None => None,
             };
             ConnectionRequestStatus::Completed { connection: record.map(|it| connection_view(&it.connection)) }

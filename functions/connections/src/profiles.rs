@@ -8,9 +8,10 @@ pub(crate) mod show_profile;
 #[cfg(test)]
 mod tests;
 
-use api::FieldValue;
+use api::scope_guard::Needs;
+use api::{Caller, FieldValue};
 use contract::Timestamp;
-use domain::id::{ProfileId, UserId};
+use domain::id::ProfileId;
 use domain::profile::{Profile, ProfileName, ProfileRef};
 use storage::StorageError;
 
@@ -38,19 +39,19 @@ fn name(fields: &mut api::Fields) -> Option<ProfileName> {
 }
 
 impl App {
-    /// The profile that a parameter names; `None` for an absent parameter. An empty one is an error: without a profile,
-    /// the account of a customer would become the user's own.
-    pub(crate) async fn named_profile(
+    /// The profile that a parameter names; for an absent parameter, the profile to which the token is limited. An empty
+    /// one is an error: without a profile, the account of a customer would become the user's own.
+    pub(crate) async fn named_profile<N: Needs>(
         &self,
-        user: UserId,
+        caller: &Caller<N>,
         fields: &mut api::Fields,
     ) -> Result<Option<ProfileRef>, StorageError> {
         let id = match fields.text("profile_id") {
-            FieldValue::Absent => return Ok(None),
+            FieldValue::Absent => return Ok(caller.of_profile.clone()),
             named => named.value().and_then(|it| ProfileId::parse(&it)),
         };
         let found = match id {
-            Some(id) => self.api.store.profile(user, id).await?,
+            Some(id) => self.api.store.profile(caller.owner, id).await?,
             None => None,
         };
         if found.is_none() {

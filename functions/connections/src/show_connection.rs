@@ -28,7 +28,7 @@ pub(crate) async fn show_connection(
     params: Params,
     State(app): State<App>,
 ) -> ApiResult<Json<ConnectionDetails>> {
-    let record = app.api.store.connection(caller.user, id).await?.ok_or(ApiError::NotFound)?;
+    let record = app.api.store.connection(caller.owner, id).await?.ok_or(ApiError::NotFound)?;
     params.none()?;
     Ok(Json(details_view(&record.connection)))
 }

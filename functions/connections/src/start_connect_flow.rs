@@ -54,17 +54,21 @@ pub(crate) async fn start_connect_flow(
     State(app): State<App>,
 ) -> ApiResult<(StatusCode, Json<ConnectionRequest>)> {
     let mut fields = params.fields(&["profile_id"]);
-    let of_profile = app.named_profile(caller.user, &mut fields).await?;
+    let of_profile = app.named_profile(&caller, &mut fields).await?;
     fields.finish(())?;
     let platform = app.platforms.get(&name).ok_or_else(|| {
         let enabled = app.platforms.names();
         ConnectionsError::UnsupportedPlatform { name, enabled }
     })?;
-    let (state_token, authorization_url) =
-        match app.connect_flows().start(caller.user, of_profile, platform).await.map_err(ConnectionsError::from)? {
-            StartedFlow::Started { state_token, page } => (state_token.expose_secret().to_owned(), page),
-            StartedFlow::OverPlan(reason) => return Err(caller.plan_error(reason)),
-        };
+    let (state_token, authorization_url) = match app
+        .connect_flows()
+        .start(caller.user_id(), of_profile, platform)
+        .await
+        .map_err(ConnectionsError::from)?
+    {
+        StartedFlow::Started { state_token, page } => (state_token.expose_secret().to_owned(), page),
+        StartedFlow::OverPlan(reason) => return Err(caller.plan_error(reason)),
+    };
     let origin = &app.api.origin;
     Ok((
         StatusCode::CREATED,

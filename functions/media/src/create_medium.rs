@@ -8,7 +8,9 @@ use api::{ApiError, ApiResult, Caller, RequestBody};
 use axum::extract::State;
 use contract::{FetchedMedium, MediumView, PresignedUpload};
 use domain::id::UserId;
-use domain::media::{MediaPath, MimeType, human_size};
+use domain::media::{MediaPath, human_size};
+use domain::owner::Owner;
+use domain::profile::ProfileRef;
 use http::HeaderMap;
 use storage::{AddMediaOutcome, Medium, Room};
 use tracing::Instrument;
@@ -66,20 +68,23 @@ pub(crate) async fn create_medium(
     incoming: RequestBody,
 ) -> ApiResult<ReplayableResponse> {
     app.check_plan(&caller).await?;
-    app.respond_to(caller.user, incoming, &headers).await
+    app.respond_to(caller.owner, caller.of_profile, incoming, &headers).await
 }
 
 impl App {
+    /// `of_profile` is the profile to which the file belongs.
     pub(crate) async fn respond_to(
         self,
-        user: UserId,
+        owner: Owner,
+        of_profile: Option<ProfileRef>,
         incoming: RequestBody,
         headers: &HeaderMap,
     ) -> ApiResult<ReplayableResponse> {
-        let (request, key) = CreateMedium::parse(incoming, headers, &self.limits)?;
+        let (mut request, key) = CreateMedium::parse(incoming, headers, &self.limits)?;
+        request.of_profile = of_profile;
         // A handler is dropped when its client disconnects, which would leave half a file and a
         // claimed idempotency key. So the work runs in a task of its own, to its end.
-        let response = async move { self.create_once(user, request, key).await };
+        let response = async move { self.create_once(owner, request, key).await };
         Ok(tokio::spawn(response.in_current_span()).await.map_err(MediaError::from)??)
     }
 
@@ -87,7 +92,7 @@ impl App {
         if self.plans.all_have_media() {
             return Ok(());
         }
-        let user = self.api.store.user(caller.user).await?.ok_or(ApiError::Unauthenticated)?;
+        let user = self.api.store.user(caller.user_id()).await?.ok_or(ApiError::Unauthenticated)?;
         if self.plans.named(user.plan.as_deref()).media {
             return Ok(());
         }
@@ -98,7 +103,7 @@ impl App {
         match &request.source_url {
             Some(url) => {
                 let host = &url[Position::BeforeHost..Position::AfterPort];
-                let fetching = Box::pin(self.fetch(user, request.mime_type, url.as_str()));
+                let fetching = Box::pin(self.fetch(user, request, url.as_str()));
                 self.api.with_permit(user, Some(host), fetching).await?.map(MediumView::Fetched)
             }
             None => self.presign(user, request).await.map(MediumView::Presigned),
@@ -110,7 +115,7 @@ impl App {
             Some(size) => (size, "size"),
             None => (self.limits.max_bytes(request.mime_type, false), "mime_type"),
         };
-        let medium = self.reserve_medium(user, request.mime_type, bytes, field).await?;
+        let medium = self.reserve_medium(user, request, bytes, field).await?;
         let path = medium.path().to_string();
         let put = self.bucket.presigned_put(&path, request.mime_type.as_str(), request.size, LINKS_LAST).await?;
         Ok(PresignedUpload { upload_url: put.url, upload_headers: put.headers, path, expires_in: LINKS_LAST.as_secs() })
@@ -122,14 +127,15 @@ impl App {
     pub(crate) async fn reserve_medium(
         &self,
         user: UserId,
-        mime_type: MimeType,
+        request: &CreateMedium,
         bytes: u64,
         field: &'static str,
     ) -> Result<Medium, MediaError> {
         let limit = Room { bytes: self.limits.user_bytes, files: self.limits.user_files };
         let mut has_counted_arrived = false;
         for _ in 0..TRIES {
-            let medium = Medium::expected(user, self.api.ids.fresh(), mime_type, self.api.clock.now()).holding(bytes);
+            let medium = Medium::expected(user, self.api.ids.fresh(), request.mime_type, self.api.clock.now());
+            let medium = Medium { of_profile: request.of_profile.clone(), ..medium.holding(bytes) };
             match self.api.store.add_media_file(&medium, limit).await? {
                 AddMediaOutcome::Added => return Ok(medium),
                 AddMediaOutcome::IdTaken => {}

@@ -4,21 +4,23 @@ use bytes::{Bytes, BytesMut};
 use cloud::bucket::PutError;
 use contract::FetchedMedium;
 use domain::id::UserId;
-use domain::media::{MimeType, SNIFF_BYTES};
+use domain::media::SNIFF_BYTES;
 use egress::fetch::{FetchError, FetchedBody};
 use futures::StreamExt;
 use storage::{MarkMediaOutcome, Medium};
 
 use crate::App;
 use crate::error::MediaError;
+use crate::request::CreateMedium;
 
 impl App {
     pub(crate) async fn fetch(
         &self,
         user: UserId,
-        mime_type: MimeType,
+        request: &CreateMedium,
         url: &str,
     ) -> Result<FetchedMedium, MediaError> {
+        let mime_type = request.mime_type;
         let max_bytes = self.limits.max_bytes(mime_type, true);
         let mut body = self.fetcher.open(url, max_bytes).await?;
         let start = start(&mut body).await?;
@@ -26,7 +28,7 @@ impl App {
             return Err(MediaError::WrongType(mime_type));
         }
 
-        let medium = self.reserve_medium(user, mime_type, max_bytes, "mime_type").await?;
+        let medium = self.reserve_medium(user, request, max_bytes, "mime_type").await?;
         match self.keep(&medium, start, body).await {
             Ok(view) => Ok(view),
             Err(error) => {

@@ -3,6 +3,7 @@
 
 use domain::id::UserId;
 use domain::idempotency::IdempotencyKey;
+use domain::owner::Owner;
 use storage::{ClaimedKey, KeyClaim};
 
 use crate::App;
@@ -15,17 +16,17 @@ const ROUTE: &str = "POST /media";
 impl App {
     pub(crate) async fn create_once(
         &self,
-        user: UserId,
+        owner: Owner,
         request: CreateMedium,
         key: Option<IdempotencyKey>,
     ) -> Result<ReplayableResponse, MediaError> {
         let Some(key) = key else {
-            return self.respond(user, &request).await;
+            return self.respond(owner.user_id, &request).await;
         };
         let (store, now) = (&self.api.store, self.api.clock.now());
-        match store.claim_idempotency(user, ROUTE, &key, &request.hash(), now).await? {
+        match store.claim_idempotency(owner, ROUTE, &key, &request.hash(), now).await? {
             KeyClaim::Ours(claimed) => {
-                let response = self.respond(user, &request).await;
+                let response = self.respond(owner.user_id, &request).await;
                 self.settle(claimed, &response).await;
                 response
             }

@@ -3,6 +3,7 @@
 use api::{ApiResult, RequestBody};
 use domain::idempotency::IdempotencyKey;
 use domain::media::{Filename, MediaLimits, MimeType, human_size};
+use domain::profile::ProfileRef;
 use http::HeaderMap;
 use url::Url;
 
@@ -17,9 +18,16 @@ pub(crate) struct CreateMedium {
     pub(crate) source_url: Option<Url>,
     /// In bytes, at least 1.
     pub(crate) size: Option<u64>,
+    /// The profile to which the file belongs: that of the token.
+    pub(crate) of_profile: Option<ProfileRef>,
 }
 
 impl CreateMedium {
+    #[cfg(test)]
+    pub(crate) fn for_type(mime_type: MimeType) -> Self {
+        Self { mime_type, filename: None, source_url: None, size: None, of_profile: None }
+    }
+
     /// Parses the request and its idempotency key. Reports all errors at once.
     pub(crate) fn parse(
         incoming: RequestBody,
@@ -72,7 +80,7 @@ impl CreateMedium {
         }
         // A placeholder: a missing type is an error already, so the request fails.
         let mime_type = mime_type.unwrap_or(MimeType::Jpeg);
-        fields.finish((Self { mime_type, filename, source_url, size }, key))
+        fields.finish((Self { mime_type, filename, source_url, size, of_profile: None }, key))
     }
 
     /// A hash that differs for another request with the same idempotency key.

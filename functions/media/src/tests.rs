@@ -36,6 +36,7 @@ use tower::ServiceExt;
 
 use crate::App;
 use crate::error::MediaError;
+use crate::request::CreateMedium;
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR and the rest of a picture";
 
@@ -354,11 +355,12 @@ async fn storage_limit_counts_the_real_size_of_fetched_files() {
     service.app.limits.user_files = 3;
     service.app.limits.user_bytes = 2 * MAX_BYTES;
     let user = service.user.user_id;
-    let reserve = async |size: u64| service.app.reserve_medium(user, MimeType::Png, size, "size").await;
+    let request = CreateMedium::for_type(MimeType::Png);
+    let reserve = async |size: u64| service.app.reserve_medium(user, &request, size, "size").await;
 
     assert!(reserve(MAX_BYTES).await.is_ok());
     assert!(reserve(MAX_BYTES + 1).await.is_err(), "too many bytes");
-    let fetched = service.app.fetch(user, MimeType::Png, &format!("{}/harbour.png", service.web)).await.unwrap();
+    let fetched = service.app.fetch(user, &request, &format!("{}/harbour.png", service.web)).await.unwrap();
     assert!(reserve(MAX_BYTES - fetched.size).await.is_ok(), "a fetched file holds its size alone");
     assert!(matches!(reserve(0).await, Err(MediaError::StorageLimit { .. })), "too many files");
 }

@@ -45,7 +45,7 @@ pub(crate) async fn change_post(
     condition: Condition,
     incoming: RequestBody,
 ) -> ApiResult<Response> {
-    let post = app.api.store.post(caller.user, post).await?.ok_or(ApiError::NotFound)?;
+    let post = app.api.store.post(caller.owner, post).await?.ok_or(ApiError::NotFound)?;
     condition.check(&post)?;
     let fields = incoming.fields(request::FIELDS)?;
     let authority = Authority::from_scopes(&caller.scopes);
@@ -54,7 +54,7 @@ pub(crate) async fn change_post(
     }
     let request = request::changes(fields, authority, condition.0, app.api.clock.now());
 
-    let changed = app.scheduling.change_post(post, request).await.map_err(PostsError::from)?;
+    let changed = app.scheduling.change_post(caller.owner, post, request).await.map_err(PostsError::from)?;
     let post = match changed {
         Changed::Done(post) => *post,
         Changed::NotThere => return Err(ApiError::NotFound),

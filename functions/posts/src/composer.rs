@@ -308,7 +308,8 @@ impl<'a> PageRequest<'a> {
 
     /// Changes a post; returns why it was not changed.
     async fn change(&self, address: ClientIp, post: Post, request: Changes) -> PageResult<Option<Report>> {
-        let changed = self.app.scheduling.change_post(post, request).await.map_err(PostsError::from)?;
+        let changed =
+            self.app.scheduling.change_post(self.session.user, post, request).await.map_err(PostsError::from)?;
         Ok(Some(match changed {
             Changed::Done(_) => return Ok(None),
             // A signed-in user may write all posts of the account.
@@ -442,7 +443,7 @@ fn fields(body: Map<String, Value>, errors: ValidationErrors) -> Fields {
 fn idempotent(session: &SignedIn, entries: &Entries, body: &Map<String, Value>) -> PageResult<IdempotentRequest> {
     let key = IdempotencyKey::parse(entries.get("key").as_bytes()).map_err(|_| PageError::forged())?;
     let body_hash = token::hash(&Value::Object(body.clone()).to_string());
-    Ok(IdempotentRequest { user: session.user, route: "POST /account/posts/new", key, body_hash })
+    Ok(IdempotentRequest { owner: session.user.into(), route: "POST /account/posts/new", key, body_hash })
 }
 
 fn redirect(post: PostId, action: Action, entries: &Entries) -> Redirect {

@@ -5,7 +5,7 @@ use api::scope_guard::PostsDraft;
 use api::{ApiResult, Caller, RequestBody};
 use axum::extract::State;
 use axum::response::Response;
-use domain::post::Authority;
+use domain::post::{Authority, NewPost};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use scheduling::Created;
 
@@ -47,10 +47,11 @@ pub(crate) async fn create_post(
     if fields.is_given("scheduled_at") && !authority.schedules() {
         return Err(PostsError::DraftsOnly.into());
     }
-    let key = request::parse_idempotency_key(&headers, caller.user, &body, fields.faults());
+    let key = request::parse_idempotency_key(&headers, caller.owner, &body, fields.faults());
     let request = request::new_post(fields, authority, app.api.clock.now());
+    let request = NewPost { of_profile: caller.of_profile.clone(), ..request };
 
-    let outcome = app.scheduling.create_post(caller.user, request, key.as_ref()).await.map_err(PostsError::from)?;
+    let outcome = app.scheduling.create_post(caller.owner, request, key.as_ref()).await.map_err(PostsError::from)?;
     let (post, replayed) = match outcome {
         Created::New(post) => (*post, false),
         Created::Replayed(post) => (*post, true),

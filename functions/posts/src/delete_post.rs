@@ -40,11 +40,16 @@ pub(crate) async fn delete_post(
     condition: Condition,
     params: Params,
 ) -> ApiResult<StatusCode> {
-    let post = app.api.store.post(caller.user, post).await?.ok_or(ApiError::NotFound)?;
+    let post = app.api.store.post(caller.owner, post).await?.ok_or(ApiError::NotFound)?;
     condition.check(&post)?;
     params.none()?;
     let authority = Authority::from_scopes(&caller.scopes);
-    match app.scheduling.delete_post(post, authority, condition.0.as_ref()).await.map_err(PostsError::from)? {
+    match app
+        .scheduling
+        .delete_post(caller.owner, post, authority, condition.0.as_ref())
+        .await
+        .map_err(PostsError::from)?
+    {
         Changed::Done(_) => Ok(StatusCode::NO_CONTENT),
         Changed::NotThere => Err(ApiError::NotFound),
         Changed::Stale => Err(ApiError::PreconditionFailed),

@@ -41,7 +41,8 @@ pub(crate) async fn list_attempts(
 ) -> ApiResult<Json<AttemptList>> {
     let store = &app.api.store;
     let now = app.scheduling.clock.now();
-    let (found, attempts) = tokio::try_join!(store.post(caller.user, post), store.attempts(caller.user, post, now))?;
+    let (found, attempts) =
+        tokio::try_join!(store.post(caller.owner, post), store.attempts(caller.user_id(), post, now))?;
     found.ok_or(ApiError::NotFound)?;
     let mut fields = params.fields(PARAMETERS);
     let paging = Paging::parse(&mut fields);

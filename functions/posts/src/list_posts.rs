@@ -38,7 +38,7 @@ pub(crate) async fn list_posts(
 ) -> ApiResult<Json<PostList>> {
     let listing = listing(params.fields(PARAMETERS))?;
 
-    let page = app.api.store.posts(caller.user, &listing).await?;
+    let page = app.api.store.posts(caller.owner, &listing).await?;
 
     let mut data = Vec::with_capacity(page.posts.len());
     for post in &page.posts {

@@ -50,7 +50,7 @@ pub(crate) async fn delete(
 ) -> PageResult<Redirect> {
     let post = found(&app, &session, &form.csrf, &post).await?;
     let condition = IfMatch::revision(form.revision);
-    let deleted = app.scheduling.delete_post(post, Authority::default(), Some(&condition)).await;
+    let deleted = app.scheduling.delete_post(session.user, post, Authority::default(), Some(&condition)).await;
     let deleted = deleted.map_err(PostsError::from)?;
     check_changed(&session, address, deleted)?;
     Ok(Redirect::to("/account/posts?done=deleted"))
@@ -92,7 +92,11 @@ pub(crate) async fn find(app: &App, session: &SignedIn, post: &str) -> PageResul
 
 /// Changes a post as a form requests.
 async fn changed(app: &App, session: &SignedIn, address: ClientIp, post: Post, change: Changes) -> PageResult<()> {
-    check_changed(session, address, app.scheduling.change_post(post, change).await.map_err(PostsError::from)?)
+    check_changed(
+        session,
+        address,
+        app.scheduling.change_post(session.user, post, change).await.map_err(PostsError::from)?,
+    )
 }
 
 fn check_changed(session: &SignedIn, address: ClientIp, changed: Changed) -> PageResult<()> {

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 
 use api::{FieldValue, Fields};
 use chrono::{DateTime, Utc};
-use domain::id::{ConnectionId, UserId};
+use domain::id::ConnectionId;
 use domain::idempotency::IdempotencyKey;
 use domain::media::{AltText, MediaPath};
 use domain::options::{MAX_OPTIONS, OptionValue, RequestedOptions};
+use domain::owner::Owner;
 use domain::post::{
     Authority, Changes, IfMatch, MAX_ENTRIES, MAX_FILES, MAX_LABELS, MAX_MEDIA, MAX_TARGETS, MediaReference, NewPost,
     NewSegment, NewTarget, files,
@@ -48,6 +49,7 @@ pub(crate) fn new_post(mut fields: Fields, authority: Authority, now: DateTime<U
         thread,
         external_id: external_id(&mut fields).value(),
         labels: labels(&mut fields).value().unwrap_or_default(),
+        of_profile: None,
         authority,
         faults: std::mem::take(fields.faults()),
     }
@@ -87,7 +89,7 @@ pub(crate) fn changes(
 
 pub(crate) fn parse_idempotency_key(
     headers: &HeaderMap,
-    user: UserId,
+    owner: Owner,
     body: &[u8],
     errors: &mut ValidationErrors,
 ) -> Option<IdempotentRequest> {
@@ -99,7 +101,7 @@ pub(crate) fn parse_idempotency_key(
     }
     match IdempotencyKey::parse(header.as_bytes()) {
         Ok(key) => Some(IdempotentRequest {
-            user,
+            owner,
             route: "POST /posts",
             key,
             body_hash: token::hash(&String::from_utf8_lossy(body)),

@@ -33,7 +33,7 @@ pub(crate) async fn show_post(
     Id(post): Id<PostId>,
     params: Params,
 ) -> ApiResult<Response> {
-    let post = app.api.store.post(caller.user, post).await?.ok_or(ApiError::NotFound)?;
+    let post = app.api.store.post(caller.owner, post).await?.ok_or(ApiError::NotFound)?;
     params.none()?;
     Ok(respond(&app, StatusCode::OK, &post).await)
 }

@@ -32,7 +32,7 @@ pub(crate) async fn validate_post(
 ) -> ApiResult<Json<Validation>> {
     let authority = Authority::from_scopes(&caller.scopes);
     let request = request::new_post(incoming.fields(request::FIELDS)?, authority, app.api.clock.now());
-    match app.scheduling.validate_post(caller.user, request).await.map_err(PostsError::from)? {
+    match app.scheduling.validate_post(caller.owner, request).await.map_err(PostsError::from)? {
         PostValidated::Fine(warnings) => {
             Ok(Json(Validation { warnings: warnings.into_iter().map(warning_view).collect() }))
         }

@@ -7,7 +7,8 @@ use axum::Json;
 use axum::extract::State;
 use cloud::audit;
 use contract::{Webhook, WebhookChanges};
-use domain::id::{UserId, WebhookId};
+use domain::id::WebhookId;
+use domain::owner::Owner;
 use domain::webhook::{EndpointUrl, EventKind};
 use storage::{EndpointRecord, StorageError, WriteOutcome, WriteRetries};
 
@@ -36,7 +37,7 @@ pub(crate) async fn change_webhook(
     Id(webhook): Id<WebhookId>,
     incoming: RequestBody,
 ) -> ApiResult<Json<Webhook>> {
-    let webhook_before = app.api.store.webhook(caller.user, webhook).await?;
+    let webhook_before = app.api.store.webhook(caller.owner, webhook).await?;
     webhook_before.ok_or(ApiError::NotFound)?;
     let mut fields = incoming.fields(request::CHANGES)?;
     let url = match request::url(&app, &mut fields) {
@@ -50,9 +51,9 @@ pub(crate) async fn change_webhook(
     let disabled = request::disabled(&mut fields);
     fields.finish(())?;
 
-    let changed = app.change(caller.user, webhook, &Changes { url, events, disabled }).await?;
+    let changed = app.change(caller.owner, webhook, &Changes { url, events, disabled }).await?;
     let record = changed.ok_or(ApiError::NotFound)?;
-    audit::Entry::new(audit::Event::WebhookChanged).user(caller.user).address(caller.ip).write();
+    audit::Entry::new(audit::Event::WebhookChanged).user(caller.user_id()).address(caller.ip).write();
     Ok(Json(webhook_view(&record, app.api.clock.now())))
 }
 
@@ -65,17 +66,17 @@ pub(crate) struct Changes {
 }
 
 impl App {
-    /// Changes an endpoint; `None` if the user has no such endpoint.
+    /// Changes an endpoint; `None` if the owner has no such endpoint.
     pub(crate) async fn change(
         &self,
-        user: UserId,
+        owner: impl Into<Owner>,
         webhook: WebhookId,
         changes: &Changes,
     ) -> Result<Option<EndpointRecord>, StorageError> {
-        let store = &self.api.store;
+        let (owner, store) = (owner.into(), &self.api.store);
         let mut retries = WriteRetries::without_waits(MAX_ATTEMPTS);
         loop {
-            let Some(record) = store.webhook(user, webhook).await? else { return Ok(None) };
+            let Some(record) = store.webhook(owner, webhook).await? else { return Ok(None) };
             let before = record.endpoint;
             let Changes { url, events, disabled } = changes;
             let endpoint = before.with_changes(url.clone(), events.clone(), *disabled, self.api.clock.now());

@@ -60,7 +60,7 @@ pub(crate) async fn submit_new_webhook(
     let Some(url) = url.filter(|_| fields.faults().is_empty()) else {
         return refused(&session, &form, fields.faults());
     };
-    let created = app.webhooks.create_endpoint(session.user, url, events, None).await.map_err(page_error)?;
+    let created = app.webhooks.create_endpoint(session.user, None, url, events, None).await.map_err(page_error)?;
     let Some((record, secret)) = created else {
         let mut errors = ValidationErrors::new();
         errors.add_sentence(

@@ -45,14 +45,18 @@ pub(crate) async fn create_webhook(
     let events = request::events(&mut fields).value().unwrap_or_default();
     let Some(url) = fields.finish(url)? else { return Err(ValidationErrors::one("url", "is required").into()) };
 
-    let HeldToken { id, grant } = token;
+    let HeldToken { id, grant, .. } = token;
     let creator =
         Creator { token: id.to_string(), client_name: grant.client_name.clone(), client_id: grant.client_id.clone() };
-    let created = app.webhooks.create_endpoint(caller.user, url, events, Some(creator)).await.map_err(api_error)?;
+    let created = app
+        .webhooks
+        .create_endpoint(caller.user_id(), caller.of_profile.clone(), url, events, Some(creator))
+        .await
+        .map_err(api_error)?;
     let Some((record, secret)) = created else {
         let message = format!("cannot be added: you have {MAX_ENDPOINTS} webhooks, the maximum; delete one first");
         return Err(ValidationErrors::one("url", message).into());
     };
-    audit::Entry::new(audit::Event::WebhookMade).user(caller.user).token(&id).address(caller.ip).write();
+    audit::Entry::new(audit::Event::WebhookMade).user(caller.user_id()).token(&id).address(caller.ip).write();
     Ok((StatusCode::CREATED, Json(with_secret_view(&record, &secret, app.api.clock.now()))))
 }

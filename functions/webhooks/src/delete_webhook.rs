@@ -27,11 +27,11 @@ pub(crate) async fn delete_webhook(
     Id(webhook): Id<WebhookId>,
     params: Params,
 ) -> ApiResult<StatusCode> {
-    app.api.store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
+    app.api.store.webhook(caller.owner, webhook).await?.ok_or(ApiError::NotFound)?;
     params.none()?;
-    if !app.api.store.remove_webhook(caller.user, webhook).await? {
+    if !app.api.store.remove_webhook(caller.owner, webhook).await? {
         return Err(ApiError::NotFound);
     }
-    audit::Entry::new(audit::Event::WebhookRemoved).user(caller.user).address(caller.ip).write();
+    audit::Entry::new(audit::Event::WebhookRemoved).user(caller.user_id()).address(caller.ip).write();
     Ok(StatusCode::NO_CONTENT)
 }

@@ -37,12 +37,13 @@ pub(crate) async fn list_deliveries(
     Id(webhook): Id<WebhookId>,
     params: Params,
 ) -> ApiResult<Json<WebhookDeliveryList>> {
-    app.api.store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
+    app.api.store.webhook(caller.owner, webhook).await?.ok_or(ApiError::NotFound)?;
     let mut fields = params.fields(&["per_page", "before"]);
     let (limit, cursor) = (parse_per_page(&mut fields), parse_before(&mut fields));
     fields.finish(())?;
 
-    let (deliveries, next) = app.api.store.webhook_deliveries(caller.user, webhook, cursor.as_ref(), limit).await?;
+    let (deliveries, next) =
+        app.api.store.webhook_deliveries(caller.user_id(), webhook, cursor.as_ref(), limit).await?;
     let now = app.api.clock.now();
     let data = deliveries.iter().filter(|it| it.is_kept(now)).map(delivery_view).collect();
     let next = next.map(|it| format!("{}-{}", it.created_at.timestamp_millis(), it.message_id));

@@ -25,6 +25,6 @@ pub(crate) async fn list_webhooks(
     params: Params,
 ) -> ApiResult<Json<WebhookList>> {
     params.none()?;
-    let records = app.api.store.webhooks(caller.user).await?;
+    let records = app.api.store.webhooks(caller.owner).await?;
     Ok(Json(WebhookList { data: records.iter().map(|it| webhook_view(it, app.api.clock.now())).collect() }))
 }

@@ -5,6 +5,7 @@ use api::scope_guard::WebhooksWrite;
 use api::{ApiError, ApiResult, Caller, RequestBody, Segments, path_id};
 use axum::Json;
 use axum::extract::State;
+use domain::owner::Owner;
 use domain::webhook::{MessageId, WebhookDelivery, WebhookDeliveryId, WebhookEndpoint};
 use http::StatusCode;
 use storage::{StorageError, WriteOutcome, WriteRetries};
@@ -35,12 +36,12 @@ pub(crate) async fn redeliver(
     incoming: RequestBody,
 ) -> ApiResult<(StatusCode, Json<contract::WebhookDelivery>)> {
     let name = WebhookDeliveryId {
-        user_id: caller.user,
+        user_id: caller.user_id(),
         webhook_id: path_id(&webhook)?,
         message_id: MessageId::parse(&delivery).ok_or(ApiError::NotFound)?,
     };
     let check_body = || incoming.optional_fields(&[])?.finish(());
-    match app.redeliver(&name, check_body).await? {
+    match app.redeliver(caller.owner, &name, check_body).await? {
         Redelivered::Queued(delivery) => Ok((StatusCode::ACCEPTED, Json(delivery_view(&delivery)))),
         Redelivered::NotFound => Err(ApiError::NotFound),
         Redelivered::NotAccepted(endpoint) => Err(not_accepted(&endpoint)),
@@ -56,20 +57,21 @@ pub(crate) enum Redelivered {
 }
 
 impl App {
-    /// Makes a delivery due now. `check` may refuse the request once the delivery is found.
+    /// Makes a delivery to an endpoint of the owner due now. `check` may refuse the request once the delivery is found.
     pub(crate) async fn redeliver<E: From<StorageError>>(
         &self,
+        owner: impl Into<Owner>,
         name: &WebhookDeliveryId,
         check: impl FnOnce() -> Result<(), E>,
     ) -> Result<Redelivered, E> {
-        let store = &self.api.store;
+        let (owner, store) = (owner.into(), &self.api.store);
         let mut found = store.webhook_delivery_and_endpoint(name).await?;
         let mut check = Some(check);
         let mut retries = WriteRetries::without_waits(MAX_ATTEMPTS);
         loop {
             let (Some(delivery), Some(record)) = found else { return Ok(Redelivered::NotFound) };
             let now = self.api.clock.now();
-            if !delivery.is_kept(now) {
+            if !delivery.is_kept(now) || !record.is_visible_to(owner) {
                 return Ok(Redelivered::NotFound);
             }
             if let Some(check) = check.take() {

@@ -34,7 +34,7 @@ pub(crate) async fn rotate_secret(
     incoming: RequestBody,
 ) -> ApiResult<Json<WebhookWithSecret>> {
     let store = &app.api.store;
-    let mut record = store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
+    let mut record = store.webhook(caller.owner, webhook).await?.ok_or(ApiError::NotFound)?;
     incoming.optional_fields(&[])?.finish(())?;
 
     let secret = WebhookSecret::random();
@@ -47,10 +47,10 @@ pub(crate) async fn rotate_secret(
         let endpoint = before.with_changes(None, None, None, now);
         record = EndpointRecord { endpoint, secrets: record.secrets.rotated(sealed.clone(), now) };
         if store.replace_webhook(&before, &record, None).await? == WriteOutcome::Applied {
-            audit::Entry::new(audit::Event::WebhookRotated).user(caller.user).address(caller.ip).write();
+            audit::Entry::new(audit::Event::WebhookRotated).user(caller.user_id()).address(caller.ip).write();
             return Ok(Json(with_secret_view(&record, &secret, now)));
         }
-        record = store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
+        record = store.webhook(caller.owner, webhook).await?.ok_or(ApiError::NotFound)?;
         retries.next_attempt().await?;
     }
 }

@@ -27,7 +27,7 @@ pub(crate) async fn show_webhook(
     Id(webhook): Id<WebhookId>,
     params: Params,
 ) -> ApiResult<Json<Webhook>> {
-    let record = app.api.store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
+    let record = app.api.store.webhook(caller.owner, webhook).await?.ok_or(ApiError::NotFound)?;
     params.none()?;
     Ok(Json(webhook_view(&record, app.api.clock.now())))
 }

@@ -30,12 +30,12 @@ pub(crate) async fn test_webhook(
     Id(webhook): Id<WebhookId>,
     incoming: RequestBody,
 ) -> ApiResult<(StatusCode, Json<contract::WebhookDelivery>)> {
-    let record = app.api.store.webhook(caller.user, webhook).await?.ok_or(ApiError::NotFound)?;
+    let record = app.api.store.webhook(caller.owner, webhook).await?.ok_or(ApiError::NotFound)?;
     incoming.optional_fields(&[])?.finish(())?;
     if !record.endpoint.accepts(EventKind::WebhookTest) {
         return Err(not_accepted(&record.endpoint));
     }
-    let delivery = app.webhooks.send_test(caller.user, webhook).await?.ok_or(ApiError::Internal)?;
+    let delivery = app.webhooks.send_test(caller.user_id(), webhook).await?.ok_or(ApiError::Internal)?;
     Ok((StatusCode::ACCEPTED, Json(delivery_view(&delivery))))
 }
 

@@ -81,7 +81,7 @@ async fn test(app: &App, user: UserId, webhook: WebhookId) -> PageResult<Redirec
 async fn redeliver(app: &App, user: UserId, webhook: WebhookId, delivery: &str) -> PageResult<Redirect> {
     let message_id = MessageId::parse(delivery).ok_or_else(not_found_page)?;
     let name = WebhookDeliveryId { user_id: user, webhook_id: webhook, message_id };
-    match app.redeliver(&name, || Ok::<_, PageError>(())).await? {
+    match app.redeliver(user, &name, || Ok::<_, PageError>(())).await? {
         Redelivered::Queued(_) => Ok(Redirect::to("/account/webhooks?done=redelivered")),
         Redelivered::NotFound => Err(not_found_page()),
         Redelivered::NotAccepted(_) => {

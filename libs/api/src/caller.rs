@@ -10,6 +10,8 @@ use axum::extract::FromRequestParts;
 use chrono::{DateTime, Utc};
 use cloud::audit::{self, Event};
 use domain::id::UserId;
+use domain::owner::Owner;
+use domain::profile::ProfileRef;
 use domain::scope::{Scope, Scopes};
 use http::request::Parts;
 use storage::TokenGrant;
@@ -21,17 +23,34 @@ use crate::scope_guard::Needs;
 /// A caller whose token has the scope `N`. Any other request gets 429, 401 or 403, in this order.
 #[derive(Clone, Debug)]
 pub struct Caller<N: Needs> {
-    pub user: UserId,
+    /// Whose resources the request reads and writes.
+    pub owner: Owner,
+    /// The profile to which the token is limited; what the request creates belongs to it.
+    pub of_profile: Option<ProfileRef>,
     pub ip: IpAddr,
     pub scopes: Scopes,
     need: PhantomData<fn() -> N>,
 }
 
 impl<N: Needs> Caller<N> {
+    pub fn user_id(&self) -> UserId {
+        self.owner.user_id
+    }
+
+    /// Denies what concerns profiles other than that of the token. `action` completes "and cannot …".
+    pub fn deny_if_limited(&self, action: &str) -> Result<(), ApiError> {
+        match self.owner.limited_to {
+            Some(_) => Err(ApiError::Forbidden(format!(
+                "The token is limited to a profile and cannot {action}. Use a token with access to everything."
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// The error for what the user's plan does not allow, with the reason. It is written to the
     /// audit log.
     pub fn plan_error(&self, reason: String) -> ApiError {
-        audit::Entry::new(Event::PlanRefused).user(self.user).address(self.ip).why(&reason).write();
+        audit::Entry::new(Event::PlanRefused).user(self.user_id()).address(self.ip).why(&reason).write();
         ApiError::Forbidden(reason)
     }
 }
@@ -42,6 +61,8 @@ pub struct HeldToken {
     /// The hash of the token, its key in the store.
     pub id: Arc<str>,
     pub grant: Arc<TokenGrant>,
+    /// The profile to which the token is limited.
+    pub of_profile: Option<ProfileRef>,
 }
 
 /// A caller of a route that needs no token. Returns 429 when the rate limit is reached.
@@ -65,7 +86,7 @@ pub(crate) enum Credential {
     Absent,
     /// The header has no token of this service.
     Malformed,
-    /// The token is unknown, revoked or expired.
+    /// The token is unknown, revoked or expired, or its profile is deleted.
     Rejected,
     Good(HeldToken),
     /// The store failed, or was not asked because the rate limit is reached.
@@ -116,11 +137,17 @@ impl<S: Sync, N: Needs> FromRequestParts<S> for Caller<N> {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         let seen = seen(parts)?;
         seen.check_rate_limit()?;
-        let token = &seen.token()?.grant;
+        let HeldToken { grant: token, of_profile, .. } = seen.token()?;
         if !token.scopes.permit(N::SCOPE) {
             return Err(ApiError::Forbidden(missing_scope_message(N::SCOPE)));
         }
-        Ok(Self { user: token.owner, ip: seen.ip, scopes: token.scopes.clone(), need: PhantomData })
+        Ok(Self {
+            owner: token.acts_for(),
+            of_profile: of_profile.clone(),
+            ip: seen.ip,
+            scopes: token.scopes.clone(),
+            need: PhantomData,
+        })
     }
 }
 
@@ -174,7 +201,8 @@ mod tests {
     #[test]
     fn plan_limit_is_403_with_its_reason() {
         let caller = Caller::<crate::scope_guard::PostsRead> {
-            user: domain::testing::a_user().user_id,
+            owner: domain::testing::a_user().user_id.into(),
+            of_profile: None,
             ip: [192, 0, 2, 1].into(),
             scopes: Scopes::from_requested(&[]),
             need: PhantomData,

@@ -111,6 +111,8 @@ pub struct NewPost {
     pub external_id: Option<ExternalId>,
     /// Each once.
     pub labels: Vec<Label>,
+    /// The profile of a post without targets; another has the profile of its accounts.
+    pub of_profile: Option<ProfileRef>,
     pub authority: Authority,
     /// Errors found while the request was parsed. If there are any, no post is created.
     pub faults: ValidationErrors,
@@ -165,6 +167,7 @@ impl NewPost {
             thread: Vec::new(),
             external_id: None,
             labels: Vec::new(),
+            of_profile: None,
             authority: Authority::default(),
             faults: ValidationErrors::new(),
         }
@@ -194,7 +197,7 @@ impl NewPost {
             thread: Vec::new(),
             external_id: self.external_id.clone(),
             labels: self.labels.clone(),
-            of_profile: None,
+            of_profile: self.of_profile.clone(),
         }
     }
 }

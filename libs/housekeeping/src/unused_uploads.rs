@@ -256,7 +256,10 @@ mod tests {
         let change = async {
             gate.entered().await;
             let media = Some(vec![MediaReference { field: "media.0".to_owned(), path: medium.path(), alt_text: None }]);
-            let changed = harness.scheduling.change_post(post, Changes { media, ..Changes::default() }).await;
+            let changed = harness
+                .scheduling
+                .change_post(harness.user.user_id, post, Changes { media, ..Changes::default() })
+                .await;
             gate.open();
             changed.unwrap()
         };
@@ -280,7 +283,7 @@ mod tests {
         };
         let removed = async || housekeeping(&harness).remove_unused_uploads().await.unwrap();
 
-        harness.scheduling.delete_post(*first, Authority::Posts, None).await.unwrap();
+        harness.scheduling.delete_post(harness.user.user_id, *first, Authority::Posts, None).await.unwrap();
         harness.clock.advance(TimeDelta::days(8));
         assert_eq!(removed().await, 0);
         assert_eq!(exists(&harness, &medium).await, (true, true), "the second post uses it");

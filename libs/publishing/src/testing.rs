@@ -290,7 +290,7 @@ impl PublishingHarness {
 
     pub async fn change(&self, post: &Post, change: Changes) -> Changed {
         let post = self.post(post).await;
-        self.scheduling.change_post(post, change).await.unwrap()
+        self.scheduling.change_post(self.user.user_id, post, change).await.unwrap()
     }
 
     pub async fn rewrite(&self, post: &Post, content: &str) -> Changed {

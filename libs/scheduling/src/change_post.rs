@@ -10,6 +10,7 @@ use domain::backoff::Backoff;
 use domain::delivery::Delivery;
 use domain::event::Event;
 use domain::id::{ConnectionId, MediaId};
+use domain::owner::Owner;
 use domain::post::{Authority, Changes, IfMatch, MediaReference, Post, PostStatus, Target, TargetStatus};
 use domain::validation_errors::ValidationErrors;
 use storage::{DeliveryWrite, PostWrite, PostWritten};
@@ -43,18 +44,23 @@ enum ChangeDecision {
 }
 
 impl Scheduling {
-    /// Changes a post that was read. Concurrent changes of one post are applied one after the
-    /// other.
-    pub async fn change_post(&self, post: Post, request: Changes) -> Result<Changed, SchedulingError> {
-        let (user, mut reserved) = (post.user_id, Vec::new());
-        let changed = self.change_with_retries(post, request, &mut reserved).await;
-        self.release_unless_written(matches!(changed, Ok(Changed::Done(_))), user, &reserved).await;
+    /// Changes a post that was read for this owner. Concurrent changes of one post are applied one after the other.
+    pub async fn change_post(
+        &self,
+        owner: impl Into<Owner>,
+        post: Post,
+        request: Changes,
+    ) -> Result<Changed, SchedulingError> {
+        let (owner, mut reserved) = (owner.into(), Vec::new());
+        let changed = self.change_with_retries(owner, post, request, &mut reserved).await;
+        self.release_unless_written(matches!(changed, Ok(Changed::Done(_))), owner.user_id, &reserved).await;
         changed
     }
 
     /// Retry loop of `change_post`. The files that it reserved are in `reserved`.
     async fn change_with_retries(
         &self,
+        owner: Owner,
         post: Post,
         request: Changes,
         reserved: &mut Vec<MediaId>,
@@ -79,7 +85,7 @@ impl Scheduling {
                 errors.extend(request.faults.clone());
                 return Ok(Changed::Invalid(errors));
             }
-            let after = match self.decide_change(&before, &request, reserved, now).await? {
+            let after = match self.decide_change(owner, &before, &request, reserved, now).await? {
                 ChangeDecision::Accepted(after) => after,
                 ChangeDecision::Refused(reason) => return Ok(reason),
             };
@@ -123,20 +129,22 @@ impl Scheduling {
                     self.await_next_try(&mut retries).await?;
                 }
             }
-            match self.store.post(before.user_id, before.post_id).await? {
+            match self.store.post(owner, before.post_id).await? {
                 Some(post) => before = post,
                 None => return Ok(Changed::NotThere),
             }
         }
     }
 
-    /// Deletes a post that was read, if `if_match` matches it.
+    /// Deletes a post that was read for this owner, if `if_match` matches it.
     pub async fn delete_post(
         &self,
+        owner: impl Into<Owner>,
         post: Post,
         authority: Authority,
         if_match: Option<&IfMatch>,
     ) -> Result<Changed, SchedulingError> {
+        let owner = owner.into();
         let mut before = post;
         let mut retries = self.write_retries();
         loop {
@@ -162,7 +170,7 @@ impl Scheduling {
                 Some(PostWritten::DeliveryBusy) => self.roll_up_before_retry(&before, &mut retries).await?,
                 Some(_) | None => self.await_next_try(&mut retries).await?,
             }
-            match self.store.post(before.user_id, before.post_id).await? {
+            match self.store.post(owner, before.post_id).await? {
                 Some(post) => before = post,
                 None => return Ok(Changed::NotThere),
             }
@@ -182,6 +190,7 @@ impl Scheduling {
     /// Decides on a change. The files that it reserves are in `reserved`.
     async fn decide_change(
         &self,
+        owner: Owner,
         before: &Post,
         request: &Changes,
         reserved: &mut Vec<MediaId>,
@@ -189,7 +198,7 @@ impl Scheduling {
     ) -> Result<ChangeDecision, SchedulingError> {
         let added = added(before, request);
         let named = connection_ids(before, request);
-        let context = self.store.load_post_context(before.user_id, named, ids(&added), None, now).await?;
+        let context = self.store.load_post_context(owner, named, ids(&added), None, now).await?;
         let Some(user) = &context.user else { return Ok(ChangeDecision::Refused(Changed::NotThere)) };
         let plan = self.rules.plans.named(user.plan.as_deref());
         if let (Some(max), Some(Some(_)), false) =

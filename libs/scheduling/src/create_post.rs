@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 use domain::delivery::Delivery;
 use domain::event::Event;
-use domain::id::{MediaId, UniqueNumber, UserId};
+use domain::id::{MediaId, UniqueNumber};
+use domain::owner::Owner;
 use domain::post::{NewPost, Post, PostStatus};
 use domain::validation_errors::ValidationErrors;
 use storage::{DeliveryWrite, IdempotentRequest, PostContext, PostWrite, PostWritten, StorageError, StoredResponse};
@@ -44,20 +45,20 @@ impl Scheduling {
     /// first response again.
     pub async fn create_post(
         &self,
-        user: UserId,
+        owner: impl Into<Owner>,
         request: NewPost,
         key: Option<&IdempotentRequest>,
     ) -> Result<Created, SchedulingError> {
-        let mut reserved = Vec::new();
-        let created = self.create_with_retries(user, request, key, &mut reserved).await;
-        self.release_unless_written(matches!(created, Ok(Created::New(_))), user, &reserved).await;
+        let (owner, mut reserved) = (owner.into(), Vec::new());
+        let created = self.create_with_retries(owner, request, key, &mut reserved).await;
+        self.release_unless_written(matches!(created, Ok(Created::New(_))), owner.user_id, &reserved).await;
         created
     }
 
     /// Retry loop of `create_post`. The files that it reserved are in `reserved`.
     async fn create_with_retries(
         &self,
-        user: UserId,
+        owner: Owner,
         request: NewPost,
         key: Option<&IdempotentRequest>,
         reserved: &mut Vec<MediaId>,
@@ -68,7 +69,7 @@ impl Scheduling {
             // Sets, because DynamoDB refuses to read the same key twice in one call.
             let connections: BTreeSet<_> = request.targets.iter().map(|it| it.connection_id).collect();
             let files = request.files();
-            let context = self.store.load_post_context(user, connections, ids(&files), key, now).await?;
+            let context = self.store.load_post_context(owner, connections, ids(&files), key, now).await?;
             if let (Some(stored_response), Some(key)) = (&context.kept, key) {
                 return replay(stored_response, key);
             }

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::id::UserId;
 use domain::media::FileType;
+use domain::owner::Owner;
 use domain::post::{Accounts, NewPost, Post};
 use domain::rules::Rule;
 
@@ -30,10 +30,14 @@ pub struct Warning {
 
 impl Scheduling {
     /// The result if this request were scheduled; without a time, for now.
-    pub async fn validate_post(&self, user: UserId, request: NewPost) -> Result<PostValidated, SchedulingError> {
+    pub async fn validate_post(
+        &self,
+        owner: impl Into<Owner>,
+        request: NewPost,
+    ) -> Result<PostValidated, SchedulingError> {
         let scheduled_at = request.scheduled_at.or_else(|| Some(self.clock.now()));
         let request = NewPost { scheduled_at, ..request };
-        let (decision, accounts) = self.decide_unwritten(user, &request).await?;
+        let (decision, accounts) = self.decide_unwritten(owner.into(), &request).await?;
         Ok(match decision {
             PostDecision::Accepted(post) => PostValidated::Fine(warnings(&post, &request, &accounts)),
             PostDecision::Refused(reason) => PostValidated::Refused(reason),
@@ -41,9 +45,9 @@ impl Scheduling {
     }
 
     /// The draft that this request would create, for a preview; `None` if it would be refused.
-    pub async fn draft(&self, user: UserId, request: NewPost) -> Result<Option<Box<Post>>, SchedulingError> {
+    pub async fn draft(&self, owner: impl Into<Owner>, request: NewPost) -> Result<Option<Box<Post>>, SchedulingError> {
         let request = NewPost { scheduled_at: None, ..request };
-        Ok(match self.decide_unwritten(user, &request).await?.0 {
+        Ok(match self.decide_unwritten(owner.into(), &request).await?.0 {
             PostDecision::Accepted(post) => Some(post),
             PostDecision::Refused(_) => None,
         })
@@ -51,12 +55,12 @@ impl Scheduling {
 
     async fn decide_unwritten(
         &self,
-        user: UserId,
+        owner: Owner,
         request: &NewPost,
     ) -> Result<(PostDecision, Accounts), SchedulingError> {
         let now = self.clock.now();
         let connections: BTreeSet<_> = request.targets.iter().map(|it| it.connection_id).collect();
-        let context = self.store.load_post_context(user, connections, ids(&request.files()), None, now).await?;
+        let context = self.store.load_post_context(owner, connections, ids(&request.files()), None, now).await?;
         let decision = self.decide_post(request, &context, now).await?;
         Ok((decision, context.accounts))
     }

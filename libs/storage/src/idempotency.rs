@@ -7,8 +7,8 @@
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::id::UserId;
 use domain::idempotency::IdempotencyKey;
+use domain::owner::Owner;
 use serde::{Deserialize, Serialize};
 
 use crate::error::StorageError;
@@ -30,7 +30,7 @@ pub(crate) const KEY_IS_FREE: &str = "attribute_not_exists(#key) OR expires_at <
 /// A request that carries an idempotency key.
 #[derive(Clone, Debug)]
 pub struct IdempotentRequest {
-    pub user: UserId,
+    pub owner: Owner,
     /// Method and path, such as `POST /posts`.
     pub route: &'static str,
     pub key: IdempotencyKey,
@@ -40,7 +40,7 @@ pub struct IdempotentRequest {
 
 impl IdempotentRequest {
     pub(crate) fn item_key(&self) -> Item {
-        idempotency_key_attributes(self.user, self.route, &self.key)
+        idempotency_key_attributes(self.owner, self.route, &self.key)
     }
 }
 
@@ -92,7 +92,7 @@ impl Store {
     /// The response or the claim under a key. `route` is a method and path, such as `POST /media`.
     pub async fn idempotency(
         &self,
-        user: UserId,
+        owner: impl Into<Owner>,
         route: &str,
         key: &IdempotencyKey,
         now: DateTime<Utc>,
@@ -101,7 +101,7 @@ impl Store {
             .client
             .get_item()
             .table_name(self.table(Table::Idempotency))
-            .set_key(Some(idempotency_key_attributes(user, route, key)))
+            .set_key(Some(idempotency_key_attributes(owner.into(), route, key)))
             .consistent_read(true)
             .send()
             .await?;
@@ -111,12 +111,13 @@ impl Store {
     /// Claims a key. Of concurrent requests, one gets [`KeyClaim::Ours`].
     pub async fn claim_idempotency(
         &self,
-        user: UserId,
+        owner: impl Into<Owner>,
         route: &str,
         key: &IdempotencyKey,
         body_hash: &str,
         now: DateTime<Utc>,
     ) -> Result<KeyClaim, StorageError> {
+        let owner = owner.into();
         let running = StoredResponse {
             body_hash: body_hash.to_owned(),
             state: StoredResponseState::Running,
@@ -128,7 +129,7 @@ impl Store {
             .client
             .put_item()
             .table_name(self.table(Table::Idempotency))
-            .set_item(Some(item(user, route, key, &running)?))
+            .set_item(Some(item(owner, route, key, &running)?))
             .condition_expression(KEY_IS_FREE)
             .expression_attribute_names("#key", "key")
             .expression_attribute_values(":now", at(now))
@@ -136,7 +137,7 @@ impl Store {
             .send()
             .await;
         let Err(error) = claimed else {
-            let key = idempotency_key_attributes(user, route, key);
+            let key = idempotency_key_attributes(owner, route, key);
             return Ok(KeyClaim::Ours(ClaimedKey { key, claimed_at: now }));
         };
         match error.as_service_error() {
@@ -196,7 +197,7 @@ impl Store {
 /// The item with the response to a change, for the transaction of that change. Its condition is
 /// [`KEY_IS_FREE`].
 pub(crate) fn stored_response_item(
-    user: UserId,
+    owner: Owner,
     route: &str,
     key: &IdempotencyKey,
     body_hash: &str,
@@ -210,11 +211,13 @@ pub(crate) fn stored_response_item(
         created_at: now,
         expires_at: now + KEPT_FOR,
     };
-    item(user, route, key, &stored)
+    item(owner, route, key, &stored)
 }
 
-pub(crate) fn idempotency_key_attributes(user: UserId, route: &str, key: &IdempotencyKey) -> Item {
-    attributes([("user_id", n(user)), ("key", s(format!("{route}#{}", key.hash())))])
+/// Each profile has its own keys: a token that is limited to one gets no response of another token.
+pub(crate) fn idempotency_key_attributes(owner: Owner, route: &str, key: &IdempotencyKey) -> Item {
+    let profile = owner.limited_to.map(|it| format!("profile#{it}#")).unwrap_or_default();
+    attributes([("user_id", n(owner.user_id)), ("key", s(format!("{profile}{route}#{}", key.hash())))])
 }
 
 /// `None` if the item has expired.
@@ -223,15 +226,16 @@ pub(crate) fn parse_unexpired(item: Item, now: DateTime<Utc>) -> Result<Option<S
     Ok((now <= stored.expires_at).then_some(stored))
 }
 
-fn item(user: UserId, route: &str, key: &IdempotencyKey, stored: &StoredResponse) -> Result<Item, StorageError> {
+fn item(owner: Owner, route: &str, key: &IdempotencyKey, stored: &StoredResponse) -> Result<Item, StorageError> {
     let mut item = to_item(stored)?;
-    item.extend(idempotency_key_attributes(user, route, key));
+    item.extend(idempotency_key_attributes(owner, route, key));
     item.insert("ttl".to_owned(), ttl(stored.expires_at));
     Ok(item)
 }
 
 #[cfg(test)]
 mod tests {
+    use domain::id::UserId;
     use domain::testing::noon;
 
     use super::*;
@@ -333,7 +337,7 @@ mod tests {
 
     #[test]
     fn response_of_a_transaction_reads_back() {
-        let item = stored_response_item(user(), ROUTE, &key(), "body", "{}", noon()).unwrap();
+        let item = stored_response_item(user().into(), ROUTE, &key(), "body", "{}", noon()).unwrap();
 
         let stored = parse_unexpired(item, noon()).unwrap().unwrap();
 

@@ -113,7 +113,7 @@ impl Store {
         if let Some((key, response)) = &write.kept {
             let put = Put::builder()
                 .table_name(self.table(Table::Idempotency))
-                .set_item(Some(stored_response_item(key.user, key.route, &key.key, &key.body_hash, response, now)?))
+                .set_item(Some(stored_response_item(key.owner, key.route, &key.key, &key.body_hash, response, now)?))
                 .condition_expression(KEY_IS_FREE)
                 .expression_attribute_names("#key", "key")
                 .expression_attribute_values(":now", at(now));

@@ -127,7 +127,7 @@ impl WebhookHarness {
     /// Creates an enabled webhook at the endpoint.
     pub async fn enabled_endpoint(&self) -> (WebhookEndpoint, WebhookSecret) {
         let url = EndpointUrl::parse(&self.url).unwrap();
-        let created = self.service.create_endpoint(self.user.user_id, url, Vec::new(), None).await;
+        let created = self.service.create_endpoint(self.user.user_id, None, url, Vec::new(), None).await;
         let (record, secret) = created.unwrap().unwrap();
         self.verify(record.endpoint.webhook_id).await;
         (self.endpoint(record.endpoint.webhook_id).await, secret)

@@ -64,7 +64,7 @@ impl Webhooks {
     /// Creates an endpoint for this user, before faults begin.
     pub(crate) async fn settle(self: &Arc<Self>, services: &Services, user: UserId, url: &str) {
         let parsed = EndpointUrl::parse(url).expect("an address");
-        let made = self.service(services).create_endpoint(user, parsed, Vec::new(), None).await;
+        let made = self.service(services).create_endpoint(user, None, parsed, Vec::new(), None).await;
         let (record, secret) = made.expect("nothing goes wrong yet").expect("it is the first");
         let before = record.endpoint.clone();
         let verified = EndpointRecord { endpoint: WebhookEndpoint { is_verified: true, ..before.clone() }, ..record };

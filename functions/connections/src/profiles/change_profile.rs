@@ -29,12 +29,13 @@ pub(crate) async fn change_profile(
     Id(id): Id<ProfileId>,
     incoming: RequestBody,
 ) -> ApiResult<Json<contract::Profile>> {
+    caller.deny_if_limited("rename profiles")?;
     let store = &app.api.store;
-    store.profile(caller.user, id).await?.ok_or(ApiError::NotFound)?;
+    store.profile(caller.user_id(), id).await?.ok_or(ApiError::NotFound)?;
     let mut fields = incoming.fields(&["name"])?;
     let name = name(&mut fields);
     // A name that is missing is an error of the fields.
     let Some(name) = fields.finish(name)? else { return Err(ApiError::Internal) };
-    let renamed = store.rename_profile(caller.user, id, &name).await?.ok_or(ApiError::NotFound)?;
+    let renamed = store.rename_profile(caller.user_id(), id, &name).await?.ok_or(ApiError::NotFound)?;
     Ok(Json(profile_view(&renamed)))
 }

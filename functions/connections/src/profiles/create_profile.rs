@@ -31,6 +31,7 @@ pub(crate) async fn create_profile(
     caller: Caller<ConnectionsWrite>,
     incoming: RequestBody,
 ) -> ApiResult<(StatusCode, Json<contract::Profile>)> {
+    caller.deny_if_limited("create profiles")?;
     let mut fields = incoming.fields(&["name", "external_id"])?;
     let name = name(&mut fields);
     let external_id = fields.parse("external_id", ExternalId::parse).value();
@@ -38,10 +39,10 @@ pub(crate) async fn create_profile(
     let Some(name) = fields.finish(name)? else { return Err(ApiError::Internal) };
 
     let store = &app.api.store;
-    let user = store.user(caller.user).await?;
+    let user = store.user(caller.user_id()).await?;
     let plan = app.plans.named(user.as_ref().and_then(|it| it.plan.as_deref()));
     let profile = Profile {
-        user_id: caller.user,
+        user_id: caller.user_id(),
         profile_id: app.api.ids.fresh(),
         name,
         external_id,

@@ -40,10 +40,11 @@ pub(crate) async fn delete_profile(
     Id(id): Id<ProfileId>,
     params: Params,
 ) -> ApiResult<StatusCode> {
+    caller.deny_if_limited("delete profiles")?;
     let store = &app.api.store;
-    store.profile(caller.user, id).await?.ok_or(ApiError::NotFound)?;
+    store.profile(caller.user_id(), id).await?.ok_or(ApiError::NotFound)?;
     params.none()?;
-    match store.delete_profile(caller.user, id).await? {
+    match store.delete_profile(caller.user_id(), id).await? {
         ProfileDeleted::Done => Ok(StatusCode::NO_CONTENT),
         ProfileDeleted::HasConnections(count) => {
             let (accounts, them) =

@@ -37,8 +37,8 @@ pub(crate) async fn list_profiles(
 
     let store = &app.api.store;
     let found = match external_id {
-        Some(external_id) => store.profile_by_external_id(caller.user, &external_id).await?.into_iter().collect(),
-        None => store.profiles(caller.user).await?,
+        Some(external_id) => store.profile_by_external_id(caller.owner, &external_id).await?.into_iter().collect(),
+        None => store.profiles(caller.owner).await?,
     };
     let (shown, meta) = paging.cut(found);
     Ok(Json(ProfileList { data: shown.iter().map(profile_view).collect(), meta }))

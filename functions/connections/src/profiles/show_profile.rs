@@ -26,7 +26,7 @@ pub(crate) async fn show_profile(
     Id(id): Id<ProfileId>,
     params: Params,
 ) -> ApiResult<Json<contract::Profile>> {
-    let profile = app.api.store.profile(caller.user, id).await?.ok_or(ApiError::NotFound)?;
+    let profile = app.api.store.profile(caller.owner, id).await?.ok_or(ApiError::NotFound)?;
     params.none()?;
     Ok(Json(profile_view(&profile)))
 }

@@ -1,7 +1,8 @@
 //! Finds the caller of a request and counts the request for it.
 //!
-//! Token and count take one concurrent round trip to the store; a request with an invalid token
-//! takes one more, in which it is counted for its address. From an address that sent many invalid
+//! Token and count take one concurrent round trip to the store. The profile of a limited token is read after the token
+//! and concurrently with the count. A request with an invalid token takes one more round trip, in which it is counted for
+//! its address. From an address that sent many invalid
 //! tokens, a token that the process does not know is read before anything is written. What the
 //! process remembers of the minute takes no round trip.
 
@@ -13,6 +14,7 @@ use cloud::audit;
 use domain::access_token::AccessToken;
 use domain::id::UserId;
 use domain::oauth::Resource;
+use domain::profile::ProfileRef;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, Method};
 use storage::{Admitted, Counted, Stale, StorageError, TokenGrant, minute_of};
@@ -55,6 +57,15 @@ struct TokenUsage {
     /// The new expiry of the token, unless its use was recorded within the last day.
     prolonged_to: Option<DateTime<Utc>>,
     stale: Stale,
+}
+
+/// A valid token.
+struct Verified {
+    grant: TokenGrant,
+    /// The profile to which it is limited.
+    of_profile: Option<ProfileRef>,
+    counted: Counted,
+    note: Option<TokenUsage>,
 }
 
 impl CountedRequest {
@@ -130,11 +141,11 @@ impl Counting<'_> {
             }
         };
         match verified {
-            Ok(Some((token, counted, note))) => {
+            Ok(Some(Verified { grant, of_profile, counted, note })) => {
                 self.memory.record_valid(&cache_key, &address.subject(), self.now);
                 let budget = self.api.limits.budget(&counted, is_media);
                 self.memory.note(&hash, is_media, budget, self.now);
-                let token = HeldToken { id: hash.as_str().into(), grant: Arc::new(token) };
+                let token = HeldToken { id: hash.as_str().into(), grant: Arc::new(grant), of_profile };
                 (context(Credential::Good(token), Some(budget)), PendingUsage(note))
             }
             Ok(None) => {
@@ -158,12 +169,25 @@ impl Counting<'_> {
         hash: &str,
         resource: Resource,
         is_media: bool,
-    ) -> Result<Option<(TokenGrant, Counted, Option<TokenUsage>)>, StorageError> {
+    ) -> Result<Option<Verified>, StorageError> {
         let store = &self.api.store;
-        let (token, admitted) = futures::try_join!(store.token(hash), store.admit(claimed, hash, is_media, self.now))?;
+        let token = async {
+            match store.token(hash).await? {
+                Some(token) => self.with_profile(token).await,
+                None => Ok(None),
+            }
+        };
+        let (token, admitted) = futures::try_join!(token, store.admit(claimed, hash, is_media, self.now))?;
         Ok(token
             .zip(admitted)
             .and_then(|(token, admitted)| self.verify_token(claimed, hash, token, resource, admitted)))
+    }
+
+    /// A token with the profile to which it is limited; `None` if that profile is deleted.
+    async fn with_profile(&self, token: TokenGrant) -> Result<Option<(TokenGrant, Option<ProfileRef>)>, StorageError> {
+        let Some(id) = token.profile_id else { return Ok(Some((token, None))) };
+        let profile = self.api.store.profile(token.owner, id).await?;
+        Ok(profile.map(|it| (token, Some(it.reference()))))
     }
 
     /// Like `look_up`, for a token that was read already.
@@ -174,19 +198,20 @@ impl Counting<'_> {
         token: TokenGrant,
         resource: Resource,
         is_media: bool,
-    ) -> Result<Option<(TokenGrant, Counted, Option<TokenUsage>)>, StorageError> {
-        let admitted = self.api.store.admit(claimed, hash, is_media, self.now).await?;
-        Ok(admitted.and_then(|it| self.verify_token(claimed, hash, token, resource, it)))
+    ) -> Result<Option<Verified>, StorageError> {
+        let admitted = self.api.store.admit(claimed, hash, is_media, self.now);
+        let (token, admitted) = futures::try_join!(self.with_profile(token), admitted)?;
+        Ok(token.zip(admitted).and_then(|(token, it)| self.verify_token(claimed, hash, token, resource, it)))
     }
 
     fn verify_token(
         &self,
         claimed: UserId,
         hash: &str,
-        token: TokenGrant,
+        (token, of_profile): (TokenGrant, Option<ProfileRef>),
         resource: Resource,
         admitted: Admitted,
-    ) -> Option<(TokenGrant, Counted, Option<TokenUsage>)> {
+    ) -> Option<Verified> {
         // Only one of the two copies may have the extended expiry.
         if token.owner != claimed || token.expires_at <= self.now || !token.resource.includes(resource) {
             return None;
@@ -199,7 +224,7 @@ impl Counting<'_> {
             stale: admitted.stale,
         };
         let is_needed = note.prolonged_to.is_some() || !note.stale.is_empty();
-        Some((token, admitted.counted, is_needed.then_some(note)))
+        Some(Verified { grant: token, of_profile, counted: admitted.counted, note: is_needed.then_some(note) })
     }
 
     fn limit(&self) -> u32 {

@@ -92,7 +92,11 @@ async fn cancelled_moved_or_reduced_post_releases_its_budget() {
     assert!(matches!(&too_expensive, Changed::NotInPlan(why) if why.contains("$0.02 more")), "{too_expensive:?}");
     assert_eq!(harness.post(&first).await.text, text("one"), "it stays as it was");
 
-    harness.scheduling.delete_post(harness.post(&second).await, Authority::Posts, None).await.unwrap();
+    harness
+        .scheduling
+        .delete_post(harness.user.user_id, harness.post(&second).await, Authority::Posts, None)
+        .await
+        .unwrap();
     assert_eq!(spent(&harness, noon()).await, 20);
     assert!(matches!(harness.rewrite(&first, "one https://a.de").await, Changed::Done(_)));
     assert_eq!(spent(&harness, noon()).await, 40);

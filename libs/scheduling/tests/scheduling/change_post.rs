@@ -78,9 +78,9 @@ async fn post_with_a_running_call_cannot_be_changed_or_deleted() {
         let rewritten = Changes { text: Some(text("New")), ..Changes::default() };
         let unscheduled = Changes { scheduled_at: Some(None), ..Changes::default() };
         let ends = [
-            harness.scheduling.change_post(read.clone(), rewritten).await.unwrap(),
-            harness.scheduling.change_post(read.clone(), unscheduled).await.unwrap(),
-            harness.scheduling.delete_post(read, Authority::Posts, None).await.unwrap(),
+            harness.scheduling.change_post(harness.user.user_id, read.clone(), rewritten).await.unwrap(),
+            harness.scheduling.change_post(harness.user.user_id, read.clone(), unscheduled).await.unwrap(),
+            harness.scheduling.delete_post(harness.user.user_id, read, Authority::Posts, None).await.unwrap(),
         ];
         assert_eq!(harness.post(&post).await.status, PostStatus::Publishing);
         gate.open();
@@ -133,13 +133,19 @@ async fn deleted_post_is_not_published() {
     let post = harness.schedule("Hello", later(100)).await;
     harness.live(later(97)).await;
 
-    expect_done(harness.scheduling.delete_post(harness.post(&post).await, Authority::Posts, None).await.unwrap());
+    expect_done(
+        harness
+            .scheduling
+            .delete_post(harness.user.user_id, harness.post(&post).await, Authority::Posts, None)
+            .await
+            .unwrap(),
+    );
     harness.live(later(7200)).await;
 
     assert_eq!(harness.fake.calls(), 0);
     assert_eq!((harness.pending(0).await, harness.counts().await.count(None)), (0, 0));
     assert_eq!((harness.deliveries(&post).await, harness.due().await), (Vec::new(), Vec::new()));
-    let again = harness.scheduling.delete_post(post, Authority::Posts, None).await.unwrap();
+    let again = harness.scheduling.delete_post(harness.user.user_id, post, Authority::Posts, None).await.unwrap();
     assert!(matches!(again, Changed::NotThere), "{again:?}");
 }
 
@@ -185,7 +191,11 @@ async fn rescheduled_failed_post_publishes_only_unpublished_targets() {
     harness.live(later(60)).await;
     assert_eq!(harness.post(&post).await.status, PostStatus::Failed);
     assert_eq!(invalid_fields(harness.reschedule(&post, None).await), "scheduled_at");
-    let gone = harness.scheduling.delete_post(harness.post(&post).await, Authority::Posts, None).await.unwrap();
+    let gone = harness
+        .scheduling
+        .delete_post(harness.user.user_id, harness.post(&post).await, Authority::Posts, None)
+        .await
+        .unwrap();
     assert_eq!(invalid_fields(gone), "status");
 
     expect_done(harness.reschedule(&post, Some(later(500))).await);
@@ -272,8 +282,13 @@ async fn concurrent_changes_and_deletions_all_get_a_response() {
     let new = || Changes { text: Some(text("New")), ..Changes::default() };
 
     let (changed, deleted) = futures::join!(
-        futures::future::try_join_all((0..6).map(|_| harness.scheduling.change_post(read.clone(), new()))),
+        futures::future::try_join_all((0..6).map(|_| harness.scheduling.change_post(
+            harness.user.user_id,
+            read.clone(),
+            new()
+        ))),
         futures::future::try_join_all((0..2).map(|_| harness.scheduling.delete_post(
+            harness.user.user_id,
             read.clone(),
             Authority::Posts,
             None
@@ -301,8 +316,10 @@ async fn change_that_makes_a_post_published_emits_one_event() {
     // The change is applied although the event bus is down.
     harness.events.down.store(true, Ordering::SeqCst);
     let change = || Changes { targets: Some(vec![kept.clone()]), ..Changes::default() };
-    let (one, other) =
-        tokio::join!(harness.scheduling.change_post(failed.clone(), change()), harness.change(&failed, change()));
+    let (one, other) = tokio::join!(
+        harness.scheduling.change_post(harness.user.user_id, failed.clone(), change()),
+        harness.change(&failed, change())
+    );
     assert!([one.unwrap(), other].iter().any(|it| matches!(it, Changed::Done(_))));
     harness.events.down.store(false, Ordering::SeqCst);
     assert_eq!((harness.post(&post).await.status, count_published_events()), (PostStatus::Published, 0));
@@ -318,10 +335,14 @@ async fn drafts_only_caller_cannot_change_a_post_scheduled_meanwhile() {
     let harness = PublishingHarness::new().await;
     let post = harness.schedule("Old", later(5000)).await;
     let at = |scheduled_at| Changes { scheduled_at: Some(scheduled_at), ..Changes::default() };
-    let draft = expect_done(harness.scheduling.change_post(harness.post(&post).await, at(None)).await.unwrap());
+    let draft = expect_done(
+        harness.scheduling.change_post(harness.user.user_id, harness.post(&post).await, at(None)).await.unwrap(),
+    );
     let drafts = |request| Changes { authority: Authority::Drafts, ..request };
     let rewrite = || drafts(Changes { text: Some(text("New")), ..Changes::default() });
-    let change = async |read: &Post, request| harness.scheduling.change_post(read.clone(), request).await.unwrap();
+    let change = async |read: &Post, request| {
+        harness.scheduling.change_post(harness.user.user_id, read.clone(), request).await.unwrap()
+    };
 
     assert_eq!(expect_done(change(&draft, rewrite()).await).text.as_str(), "New");
     let draft = harness.post(&post).await;
@@ -331,7 +352,8 @@ async fn drafts_only_caller_cannot_change_a_post_scheduled_meanwhile() {
     for read in [&draft, &scheduled] {
         assert!(matches!(change(read, rewrite()).await, Changed::DraftsOnly));
         assert!(matches!(change(read, drafts(at(None))).await, Changed::DraftsOnly));
-        let deleted = harness.scheduling.delete_post(read.clone(), Authority::Drafts, None).await.unwrap();
+        let deleted =
+            harness.scheduling.delete_post(harness.user.user_id, read.clone(), Authority::Drafts, None).await.unwrap();
         assert!(matches!(deleted, Changed::DraftsOnly), "{deleted:?}");
     }
     assert_eq!(harness.post(&post).await.text.as_str(), "New");
@@ -353,8 +375,8 @@ async fn concurrent_changes_of_one_revision_apply_once() {
 
         // Both read the first revision, so the later write conflicts with the earlier one.
         let (one, other) = tokio::join!(
-            harness.scheduling.change_post(read.clone(), change("One")),
-            harness.scheduling.change_post(read.clone(), change("Other")),
+            harness.scheduling.change_post(harness.user.user_id, read.clone(), change("One")),
+            harness.scheduling.change_post(harness.user.user_id, read.clone(), change("Other")),
         );
 
         let made: Vec<_> = match (one.unwrap(), other.unwrap()) {
@@ -378,16 +400,28 @@ async fn wrong_revision_changes_and_deletes_nothing() {
     // Read before or after the other change.
     for read in [&first, &now] {
         for change in [Changes::default(), Changes { scheduled_at: Some(None), ..Changes::default() }] {
-            let changed = harness.scheduling.change_post(read.clone(), for_revision(1, change)).await.unwrap();
+            let changed = harness
+                .scheduling
+                .change_post(harness.user.user_id, read.clone(), for_revision(1, change))
+                .await
+                .unwrap();
             assert!(matches!(changed, Changed::Stale), "{changed:?}");
         }
         let stale = IfMatch::revision(1);
-        let deleted = harness.scheduling.delete_post(read.clone(), Authority::Posts, Some(&stale)).await.unwrap();
+        let deleted = harness
+            .scheduling
+            .delete_post(harness.user.user_id, read.clone(), Authority::Posts, Some(&stale))
+            .await
+            .unwrap();
         assert!(matches!(deleted, Changed::Stale), "{deleted:?}");
     }
     assert_eq!(harness.post(&post).await, now);
 
-    let deleted = harness.scheduling.delete_post(now, Authority::Posts, Some(&IfMatch::revision(2))).await.unwrap();
+    let deleted = harness
+        .scheduling
+        .delete_post(harness.user.user_id, now, Authority::Posts, Some(&IfMatch::revision(2)))
+        .await
+        .unwrap();
     assert!(matches!(deleted, Changed::Done(_)), "{deleted:?}");
 }
 
@@ -405,7 +439,7 @@ async fn draft_of_drafts_only_caller_needs_its_revision_to_schedule() {
     let schedule = Changes { scheduled_at: Some(Some(later(5))), ..Changes::default() };
     let try_with = async |if_match| {
         let request = Changes { if_match, ..schedule.clone() };
-        harness.scheduling.change_post(harness.post(&draft).await, request).await.unwrap()
+        harness.scheduling.change_post(harness.user.user_id, harness.post(&draft).await, request).await.unwrap()
     };
 
     for unnamed in [None, Some(IfMatch::Any)] {

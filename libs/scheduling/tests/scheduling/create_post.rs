@@ -7,7 +7,7 @@ use storage::{IdempotentRequest, PostWrite, PostWritten, StorageError};
 
 fn request(harness: &PublishingHarness) -> (IdempotentRequest, NewPost) {
     let key = IdempotentRequest {
-        user: harness.user.user_id,
+        owner: harness.user.user_id.into(),
         route: "POST /posts",
         key: IdempotencyKey::parse(b"one").unwrap(),
         body_hash: "hash".to_owned(),

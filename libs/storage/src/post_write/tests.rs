@@ -220,7 +220,7 @@ async fn response_is_stored_with_its_post_for_a_day() {
     let fixture = Fixture::with_accounts(1).await;
     let user = fixture.user.user_id;
     let key = |body: &str| IdempotentRequest {
-        user,
+        owner: user.into(),
         route: "POST /posts",
         key: IdempotencyKey::parse(b"once").unwrap(),
         body_hash: body.to_owned(),
@@ -252,7 +252,7 @@ async fn response_is_stored_with_its_post_for_a_day() {
 async fn one_of_concurrent_requests_with_the_same_key_creates_a_post() {
     let fixture = Fixture::with_accounts(1).await;
     let key = IdempotentRequest {
-        user: fixture.user.user_id,
+        owner: fixture.user.user_id.into(),
         route: "POST /posts",
         key: IdempotencyKey::parse(b"once").unwrap(),
         body_hash: "body".to_owned(),

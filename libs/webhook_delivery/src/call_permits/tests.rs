@@ -62,7 +62,7 @@ impl EndpointClient for FakeEndpoints {
 
 async fn endpoint(service: &WebhookService, user: UserId, url: &str) -> WebhookEndpoint {
     let url = EndpointUrl::parse(url).unwrap();
-    let (record, _) = service.create_endpoint(user, url, Vec::new(), None).await.unwrap().unwrap();
+    let (record, _) = service.create_endpoint(user, None, url, Vec::new(), None).await.unwrap().unwrap();
     let enabled = WebhookEndpoint { is_verified: true, ..record.endpoint.clone() };
     let after = EndpointRecord { endpoint: enabled.clone(), ..record.clone() };
     service.store.replace_webhook(&record.endpoint, &after, None).await.unwrap();

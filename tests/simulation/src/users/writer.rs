@@ -108,7 +108,7 @@ impl Writer {
         };
         let request = NewPost { thread: self.thread(), ..request };
         let key = IdempotentRequest {
-            user: users.user.user_id,
+            owner: users.user.user_id.into(),
             route: "POST /posts",
             key: IdempotencyKey::parse(self.label.to_string().as_bytes()).expect("a key"),
             body_hash: String::new(),
@@ -178,8 +178,8 @@ impl Writer {
             // These are the steps of the posts function.
             let Some(read) = scheduling.store.post(user, post).await? else { return Ok(Changed::NotThere) };
             match action {
-                PostAction::Delete => scheduling.delete_post(read, Authority::Posts, None).await,
-                _ => scheduling.change_post(read, request).await,
+                PostAction::Delete => scheduling.delete_post(user, read, Authority::Posts, None).await,
+                _ => scheduling.change_post(user, read, request).await,
             }
         };
         let ended = world.process("posts", REQUEST_LIMIT, work).await;

@@ -39,7 +39,11 @@ async fn post_waiting_for_reconnection_can_be_unscheduled_or_deleted() {
     assert_eq!(harness.pending(0).await, 2);
 
     let unscheduled = harness.reschedule(&one, None).await;
-    let deleted = harness.scheduling.delete_post(harness.post(&other).await, Authority::Posts, None).await.unwrap();
+    let deleted = harness
+        .scheduling
+        .delete_post(harness.user.user_id, harness.post(&other).await, Authority::Posts, None)
+        .await
+        .unwrap();
 
     assert!(matches!((unscheduled, deleted), (Changed::Done(_), Changed::Done(_))));
     assert_eq!((harness.pending(0).await, harness.due().await), (0, Vec::new()));

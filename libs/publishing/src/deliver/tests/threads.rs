@@ -118,7 +118,11 @@ async fn change_never_overtakes_a_public_segment() {
     harness.live(later(1)).await;
 
     // The change was decided before the first segment was public.
-    let changed = harness.scheduling.change_post(before, Changes { text: Some(text("other")), ..Changes::default() });
+    let changed = harness.scheduling.change_post(
+        harness.user.user_id,
+        before,
+        Changes { text: Some(text("other")), ..Changes::default() },
+    );
 
     assert!(matches!(changed.await.unwrap(), Changed::Invalid(_)));
     harness.live(later(600)).await;
