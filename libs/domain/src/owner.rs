@@ -32,14 +32,14 @@ impl From<UserId> for Owner {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{a_profile, a_user};
+    use crate::testing::{a_profile, a_user, limited_to};
 
     #[test]
     fn user_sees_everything_and_a_limited_owner_only_its_profile() {
         let user = a_user();
-        let (own, other) = (a_profile(&user).reference(), a_profile(&user).reference());
-        let everything = Owner::from(user.user_id);
-        let limited = Owner { limited_to: Some(own.profile_id), ..everything };
+        let profile = a_profile(&user);
+        let (everything, limited) = (Owner::from(user.user_id), limited_to(&profile));
+        let (own, other) = (profile.reference(), a_profile(&user).reference());
 
         assert_eq!([None, Some(&own), Some(&other)].map(|it| everything.may_see(it)), [true, true, true]);
         assert_eq!([None, Some(&own), Some(&other)].map(|it| limited.may_see(it)), [false, true, false]);

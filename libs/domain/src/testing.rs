@@ -9,6 +9,7 @@ use crate::connection::{AccountInfo, Connection};
 use crate::delivery::{Delivery, State};
 use crate::id::{ConnectionId, Ids, MediaId, PostId, TargetId, UserId, WebhookId};
 use crate::media::{Attachment, MimeType};
+use crate::owner::Owner;
 use crate::post::{Accounts, NewPost, NewTarget, Post, SegmentKind};
 use crate::profile::{Profile, ProfileName};
 use crate::random::Random;
@@ -86,6 +87,11 @@ pub fn a_profile(user: &User) -> Profile {
         external_id: None,
         created_at: noon(),
     }
+}
+
+/// The owner of a token that is limited to this profile.
+pub fn limited_to(profile: &Profile) -> Owner {
+    Owner { user_id: profile.user_id, limited_to: Some(profile.profile_id) }
 }
 
 /// As a request finds them.
