@@ -235,7 +235,7 @@ fn item(owner: Owner, route: &str, key: &IdempotencyKey, stored: &StoredResponse
 
 #[cfg(test)]
 mod tests {
-    use domain::id::UserId;
+    use domain::id::{ProfileId, UserId};
     use domain::testing::noon;
 
     use super::*;
@@ -332,6 +332,18 @@ mod tests {
         for (user, route) in [(other, ROUTE), (user(), "POST /posts")] {
             let claim = store.claim_idempotency(user, route, &key(), "other", noon()).await.unwrap();
             assert!(matches!(claim, KeyClaim::Ours(_)), "{user} {route}");
+        }
+    }
+
+    #[tokio::test]
+    async fn limited_owner_has_separate_keys() {
+        let store = store().await;
+        claimed(&store, noon()).await;
+
+        for profile in [1, 2] {
+            let owner = Owner { user_id: user(), limited_to: ProfileId::new(profile) };
+            let claim = store.claim_idempotency(owner, ROUTE, &key(), "other", noon()).await.unwrap();
+            assert!(matches!(claim, KeyClaim::Ours(_)), "{profile}");
         }
     }
 

@@ -118,8 +118,9 @@ impl Store {
         Ok(found)
     }
 
-    /// The oldest profiles of a user, at most `limit`, oldest first.
-    pub async fn oldest_profiles(&self, user: UserId, limit: i32) -> Result<Vec<Profile>, StorageError> {
+    /// The oldest profiles of a user, oldest first, at most `limit` and what one call reads.
+    pub async fn oldest_profiles(&self, user: UserId, limit: usize) -> Result<Vec<Profile>, StorageError> {
+        let limit = i32::try_from(limit).unwrap_or(i32::MAX);
         let found = self.query_profiles(user).limit(limit).send().await?;
         found.items.unwrap_or_default().into_iter().map(from_item).collect()
     }
@@ -228,7 +229,7 @@ fn count_key(user: UserId) -> Item {
 
 #[cfg(test)]
 mod tests {
-    use domain::testing::{a_profile, a_user};
+    use domain::testing::{a_profile, a_user, limited_to};
 
     use super::*;
     use crate::testing::store;
@@ -270,5 +271,29 @@ mod tests {
         assert_eq!(renamed, Profile { name: name.clone(), ..profiles[0].clone() });
         assert_eq!(store.rename_profile(a_user().user_id, profiles[0].profile_id, &name).await.unwrap(), None);
         assert_eq!(store.profile(a_user().user_id, profiles[0].profile_id).await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn limited_owner_finds_only_its_profile() {
+        let store = store().await;
+        let user = a_user();
+        let external_id = |raw| ExternalId::parse(raw).ok();
+        let own = Profile { external_id: external_id("own"), ..a_profile(&user) };
+        let other = Profile { external_id: external_id("other"), ..a_profile(&user) };
+        for profile in [&own, &other] {
+            assert_eq!(store.create_profile(profile, None).await.unwrap(), ProfileCreated::Done);
+        }
+        let owner = limited_to(&own);
+        let by_external_id = async |profile: &Profile| {
+            let external_id = profile.external_id.as_ref().unwrap();
+            store.profile_by_external_id(owner, external_id).await.unwrap()
+        };
+
+        assert_eq!(store.profiles(owner).await.unwrap(), std::slice::from_ref(&own));
+        assert_eq!(store.profile(owner, own.profile_id).await.unwrap().as_ref(), Some(&own));
+        assert_eq!(store.profile(owner, other.profile_id).await.unwrap(), None);
+        assert_eq!((by_external_id(&own).await, by_external_id(&other).await), (Some(own.clone()), None));
+        let oldest = store.oldest_profiles(user.user_id, 1).await.unwrap();
+        assert_eq!(oldest, [own]);
     }
 }

@@ -209,7 +209,7 @@ fn without_secret() -> StorageError {
 
 #[cfg(test)]
 mod tests {
-    use domain::testing::{an_endpoint, ids, noon};
+    use domain::testing::{a_profile, a_user, an_endpoint, ids, limited_to, noon};
     use domain::webhook::EventKind;
 
     use super::*;
@@ -268,5 +268,33 @@ mod tests {
             );
         }
         assert_eq!(left, [event]);
+    }
+
+    #[tokio::test]
+    async fn limited_owner_finds_and_removes_only_endpoints_of_its_profile() {
+        let store = store().await;
+        let user = a_user();
+        let (profile, other) = (a_profile(&user), a_profile(&user));
+        let mut added = Vec::new();
+        for of_profile in [None, Some(other.reference()), Some(profile.reference())] {
+            let endpoint =
+                WebhookEndpoint { user_id: user.user_id, webhook_id: ids().fresh(), of_profile, ..an_endpoint() };
+            assert_eq!(store.add_webhook(&record(endpoint.clone())).await.unwrap(), EndpointAdded::Added);
+            added.push(endpoint.webhook_id);
+        }
+        let owner = limited_to(&profile);
+        let listed = async |owner: Owner| {
+            let found = store.webhooks(owner).await.unwrap();
+            found.iter().map(|it| it.endpoint.webhook_id).collect::<Vec<_>>()
+        };
+
+        assert_eq!(listed(owner).await, added[2..]);
+        for id in &added[..2] {
+            assert_eq!(store.webhook(owner, *id).await.unwrap(), None);
+            assert!(!store.remove_webhook(owner, *id).await.unwrap());
+        }
+        assert!(store.webhook(owner, added[2]).await.unwrap().is_some());
+        assert!(store.remove_webhook(owner, added[2]).await.unwrap());
+        assert_eq!(listed(user.user_id.into()).await, added[..2]);
     }
 }

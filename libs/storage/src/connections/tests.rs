@@ -6,7 +6,7 @@ use domain::connection::Connection;
 use domain::credentials::{CredentialState, RefreshReason};
 use domain::id::Ids;
 use domain::random::Random;
-use domain::testing::{a_connection, a_user, noon};
+use domain::testing::{a_connection, a_profile, a_user, limited_to, noon};
 use domain::user::User;
 
 use super::*;
@@ -276,4 +276,29 @@ async fn connections_are_listed_oldest_first() {
     }
     let listed = store.connections(user.user_id).await.unwrap();
     assert_eq!(listed.iter().map(|it| it.connection_id).collect::<Vec<_>>(), made);
+}
+
+#[tokio::test]
+async fn limited_owner_finds_and_deletes_only_connections_of_its_profile() {
+    let (store, user) = (store().await, a_user());
+    let (profile, other) = (a_profile(&user), a_profile(&user));
+    for profile in [&profile, &other] {
+        store.create_profile(profile, None).await.unwrap();
+    }
+    let mut connections = Vec::new();
+    for of_profile in [None, Some(other.reference()), Some(profile.reference())] {
+        let connection = Connection { of_profile, ..a_connection(&user) };
+        crate::testing::connect(&store, &connection, &[1], None).await;
+        connections.push(connection);
+    }
+    let (owner, ids) = (limited_to(&profile), connections.iter().map(|it| it.connection_id).collect::<Vec<_>>());
+
+    assert_eq!(store.connections(owner).await.unwrap().iter().map(|it| it.connection_id).collect::<Vec<_>>(), ids[2..]);
+    for id in &ids[..2] {
+        assert!(store.connection(owner, *id).await.unwrap().is_none());
+        assert!(matches!(store.delete_connection(owner, *id, noon()).await.unwrap(), Disconnected::NotThere));
+    }
+    assert!(store.connection(owner, ids[2]).await.unwrap().is_some());
+    assert!(matches!(store.delete_connection(owner, ids[2], noon()).await.unwrap(), Disconnected::Deleted { .. }));
+    assert_eq!(store.connections(user.user_id).await.unwrap().len(), 2);
 }

@@ -199,6 +199,19 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn approval_for_a_profile_is_read_back() {
+        let store = store().await;
+        let request = a_request(a_user().user_id);
+        store.put_authorization("a", &request).await.unwrap();
+        let approved = AuthorizationGrant { profile_id: ProfileId::new(7), ..request };
+
+        let end = noon() + TimeDelta::minutes(1);
+        store.approve_authorization("a", &approved, "c", noon(), end).await.unwrap();
+
+        assert_eq!(store.authorization("a").await.unwrap().unwrap().profile_id, ProfileId::new(7));
+    }
+
+    #[tokio::test]
     async fn one_of_ten_concurrent_exchanges_redeems_a_code() {
         let store = store().await;
         let user = a_user().user_id;

@@ -147,7 +147,7 @@ mod tests {
 
     use domain::name::ClientName;
     use domain::scope::Scopes;
-    use domain::testing::{a_user, noon};
+    use domain::testing::{a_profile, a_user, limited_to, noon};
 
     use super::super::testing::a_token;
     use super::*;
@@ -195,6 +195,19 @@ mod tests {
         let exchanged = store.exchange_device("one", &approved, &redeemed, "t", &a_token(user)).await.unwrap();
         assert_eq!(exchanged, WriteOutcome::Conflict);
         assert_eq!(store.device("one").await.unwrap(), Some(denied));
+    }
+
+    #[tokio::test]
+    async fn approval_for_a_profile_is_read_back() {
+        let store = store().await;
+        store.put_device("d", "u", &a_device()).await.unwrap();
+        let owner = limited_to(&a_profile(&a_user()));
+        let approved = a_device().approve(owner, noon()).unwrap();
+
+        assert_eq!(store.replace_device("d", &a_device(), &approved).await.unwrap(), WriteOutcome::Applied);
+
+        let stored = store.device("d").await.unwrap().unwrap();
+        assert_eq!((stored.profile_id, &stored), (owner.limited_to, &approved));
     }
 
     #[tokio::test]

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use chrono::TimeDelta;
 use domain::post::Filter;
-use domain::testing::{a_connection, a_new_post, a_user, ids, noon};
+use domain::testing::{a_connection, a_new_post, a_profile, a_user, ids, limited_to, noon};
 use domain::text::{ExternalId, Label};
 
 use super::*;
@@ -235,4 +235,54 @@ async fn page_is_consistent_during_concurrent_writes() {
         }
     });
     futures::join!(futures::future::join_all(writers), futures::future::join_all(readers));
+}
+
+#[tokio::test]
+async fn limited_owner_finds_only_posts_accounts_and_files_of_its_profile() {
+    let (store, user) = (store().await, a_user());
+    join(&store, &user).await;
+    let (profile, other) = (a_profile(&user), a_profile(&user));
+    for profile in [&profile, &other] {
+        store.create_profile(profile, None).await.unwrap();
+    }
+    let (mut posts, mut connections, mut files) = (Vec::new(), Vec::new(), Vec::new());
+    for of_profile in [None, Some(other.reference()), Some(profile.reference())] {
+        let post = Post { of_profile: of_profile.clone(), ..domain::testing::a_post(&user, None, &[]) };
+        write(&store, None, Some(&post)).await;
+        let connection = Connection { of_profile: of_profile.clone(), ..a_connection(&user) };
+        connect(&store, &connection, &[1], None).await;
+        let file = Medium::expected(user.user_id, ids().fresh(), domain::media::MimeType::Png, noon());
+        let file = Medium { of_profile, ..file };
+        let added = store.add_media_file(&file, crate::Room { bytes: 9, files: 9 }).await.unwrap();
+        assert_eq!(added, crate::AddMediaOutcome::Added);
+        posts.push(post.post_id);
+        connections.push(connection.connection_id);
+        files.push(file.media_id);
+    }
+    let listing = Listing {
+        filter: Filter::default(),
+        sort: SortField::CreatedAt,
+        direction: Direction::Asc,
+        page: 1,
+        per_page: 10,
+    };
+    let of_other =
+        Listing { filter: Filter { profile: Some(other.profile_id), ..Filter::default() }, ..listing.clone() };
+    let owner = limited_to(&profile);
+
+    let mut found = Vec::new();
+    for id in &posts {
+        found.extend(store.post(owner, *id).await.unwrap().map(|it| it.post_id));
+    }
+    assert_eq!(found, posts[2..]);
+    let page = store.posts(owner, &listing).await.unwrap();
+    assert_eq!((page.posts.iter().map(|it| it.post_id).collect::<Vec<_>>(), page.total), (posts[2..].to_vec(), 1));
+    let page = store.posts(owner, &of_other).await.unwrap();
+    assert_eq!((page.posts, page.total), (Vec::new(), 0));
+    let context = store.load_post_context(owner, connections.clone(), files.clone(), None, noon()).await.unwrap();
+    assert_eq!(context.accounts.into_keys().collect::<Vec<_>>(), connections[2..]);
+    assert_eq!(context.media.iter().map(|it| it.media_id).collect::<Vec<_>>(), files[2..]);
+    assert_eq!(store.media(owner, &files).await.unwrap().len(), 1);
+    assert_eq!(store.posts(user.user_id, &listing).await.unwrap().total, 3);
+    assert_eq!(store.media(user.user_id, &files).await.unwrap().len(), 3);
 }
