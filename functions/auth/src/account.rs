@@ -1,18 +1,26 @@
 //! `/account`: the user's sessions, and the devices and apps with access.
 
+use std::collections::{HashMap, HashSet};
+
 use api::page::{AccountPage, Page, PageForm, PageQuery, PageResult, date, date_and_time};
 use api::{Api, ClientIp, SignedIn};
 use askama::Template;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use cloud::audit::{self, Event};
+use domain::id::{ProfileId, UserId};
 use domain::scope::Scope;
 use domain::time_zone::TimeZone;
+use futures::{StreamExt, TryStreamExt, stream};
 use serde::Deserialize;
-use storage::{CreatedBy, EndpointRecord, SessionGrant, StorageError, TokenGrant, WriteOutcome};
+use storage::{CreatedBy, EndpointRecord, SessionGrant, StorageError, Store, TokenGrant, WriteOutcome};
 
 use crate::App;
+use crate::profile_choice::shown_name;
 use crate::sign_in::signed_out;
+
+/// Concurrent reads of profiles.
+const PROFILE_READS: usize = 10;
 
 #[derive(Deserialize)]
 pub(crate) struct AccountQuery {
@@ -88,6 +96,8 @@ struct DeviceRow {
     client_name: Option<String>,
     /// The host of an app's metadata document.
     described_by: Option<String>,
+    /// The name of the profile to which the access is limited.
+    profile: Option<String>,
     has_all: bool,
     scopes: Vec<&'static str>,
     /// URLs of the webhooks that it created.
@@ -106,7 +116,10 @@ pub(crate) async fn account(
     let user = session.person();
     let (grants, webhooks) = futures::try_join!(api.store.grants_of(session.user), api.store.webhooks(session.user))?;
     let (now, zone) = (api.clock.now(), session.zone());
-    let devices = grants.tokens.into_iter().filter(|it| now < it.1.expires_at);
+    let tokens: Vec<_> = grants.tokens.into_iter().filter(|it| now < it.1.expires_at).collect();
+    let profiles = names_of_profiles(&api.store, session.user, &tokens).await?;
+    // A token ends with its profile.
+    let devices = tokens.into_iter().filter(|it| it.1.profile_id.is_none_or(|id| profiles.contains_key(&id)));
     let browsers = grants.sessions.into_iter();
     let browsers = browsers.filter(|it| now < it.1.expires_at && user.accepts_session(it.1.created_at));
     let page = AccessPage {
@@ -116,7 +129,7 @@ pub(crate) async fn account(
         browsers: browsers.enumerate().map(|(index, it)| BrowserRow::new(index + 1, it.0, &it.1, &session)).collect(),
         devices: devices
             .enumerate()
-            .map(|(index, it)| DeviceRow::new(index + 1, it.0, &it.1, &webhooks, &api, &zone))
+            .map(|(index, it)| DeviceRow::new(index + 1, it, &profiles, &webhooks, &api, &zone))
             .collect(),
         webhooks: webhooks.len(),
         revoked: query.revoked,
@@ -126,6 +139,18 @@ pub(crate) async fn account(
         is_zone_set: query.zone,
     };
     Ok(Page::render("Your account", &page)?.signed_in(&session).with_account_navigation(AccountPage::Access))
+}
+
+/// The names of the profiles to which tokens are limited. Deleted profiles are absent.
+async fn names_of_profiles(
+    store: &Store,
+    user: UserId,
+    tokens: &[(String, TokenGrant)],
+) -> Result<HashMap<ProfileId, String>, StorageError> {
+    let ids: HashSet<_> = tokens.iter().filter_map(|it| it.1.profile_id).collect();
+    let reads = ids.into_iter().map(|id| store.profile(user, id));
+    let found: Vec<_> = stream::iter(reads).buffer_unordered(PROFILE_READS).try_collect().await?;
+    Ok(found.into_iter().flatten().map(|it| (it.profile_id, shown_name(&it))).collect())
 }
 
 /// Changes the zone in which pages show times.
@@ -205,8 +230,8 @@ impl BrowserRow {
 impl DeviceRow {
     fn new(
         number: usize,
-        grant: String,
-        token: &TokenGrant,
+        (grant, token): (String, TokenGrant),
+        profiles: &HashMap<ProfileId, String>,
         webhooks: &[EndpointRecord],
         api: &Api,
         zone: &TimeZone,
@@ -219,6 +244,7 @@ impl DeviceRow {
             number,
             client_name: token.client_name.as_ref().map(|it| it.as_str().to_owned()),
             described_by: token.client_id.as_ref().map(|it| it.host().to_owned()),
+            profile: token.profile_id.and_then(|id| profiles.get(&id).cloned()),
             has_all: Scope::ALL.into_iter().all(|it| token.scopes.permit(it)),
             scopes: token.scopes.meanings(),
             approved: date_and_time(token.created_at, zone),

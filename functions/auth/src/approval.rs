@@ -5,6 +5,9 @@ use api::page::{Page, PageResult};
 use askama::Template;
 use domain::name::ClientName;
 use domain::scope::Scopes;
+use http::StatusCode;
+
+use crate::profile_choice::{ProfileField, ProfileInput};
 
 pub(crate) enum Requester {
     /// A device that shows a code.
@@ -39,6 +42,7 @@ struct ApprovePage<'a> {
     asker: &'a Requester,
     client_name: Option<&'a str>,
     scopes: Vec<&'static str>,
+    profile: &'a ProfileField,
     email: &'a str,
 }
 
@@ -48,19 +52,22 @@ impl Requester {
         session: &SignedIn,
         client_name: Option<&ClientName>,
         scopes: &Scopes,
+        profile: &ProfileField,
     ) -> PageResult<Page> {
         let page = ApprovePage {
             csrf: session.csrf(),
             asker: self,
             client_name: client_name.map(ClientName::as_str),
             scopes: scopes.meanings(),
+            profile,
             email: &session.person().email,
         };
         let title = match self {
             Self::Device(_) => "Approve a device",
             Self::Program(_) => "Approve an app",
         };
-        Ok(Page::render(title, &page)?.signed_in(session))
+        let status = if profile.fault.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+        Ok(Page::render(title, &page)?.status(status).signed_in(session))
     }
 
     fn action(&self) -> &'static str {

@@ -7,6 +7,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use cloud::audit;
 use domain::device_grant::DeviceGrant;
+use domain::owner::Owner;
 use domain::token::UserCode;
 use http::StatusCode;
 use http::header::RETRY_AFTER;
@@ -15,6 +16,7 @@ use storage::WriteOutcome;
 
 use crate::approval::{Device, Requester};
 use crate::entries::{Entry, enter};
+use crate::profile_choice::{ChosenAccess, ProfileField};
 
 #[derive(Deserialize)]
 pub(crate) struct DeviceQuery {
@@ -28,6 +30,8 @@ pub(crate) struct CodeForm {
     user_code: String,
     /// Absent when the code was entered and the device is not shown yet.
     decision: Option<Decision>,
+    /// The profile to which the user limits the access; empty for everything.
+    profile: Option<String>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -70,11 +74,20 @@ pub(crate) async fn enter_code(
         Entry::Waiting(hash, device) => (hash, device),
         entry => return code_error_page(&api, &entry, &form.user_code, &session),
     };
-    let before = device.clone();
+    let (store, user, before) = (&api.store, session.user, device.clone());
     let (decided, approved) = match form.decision {
-        None => return approval_page(&session, ip, &form.user_code, &device),
-        Some(Decision::Approve) => (before.approve(session.user, now), true),
-        Some(Decision::Deny) => (before.deny(session.user, now), false),
+        None => {
+            let profile = ProfileField::load(store, user).await?;
+            return approval_page(&session, ip, &form.user_code, &device, &profile);
+        }
+        Some(Decision::Approve) => match ChosenAccess::read(store, user, form.profile.as_deref()).await? {
+            ChosenAccess::LimitedTo(limited_to) => (before.approve(Owner { user_id: user, limited_to }, now), true),
+            ChosenAccess::Invalid => {
+                let profile = ProfileField::load_with_fault(store, user).await?;
+                return approval_page(&session, ip, &form.user_code, &device, &profile);
+            }
+        },
+        Some(Decision::Deny) => (before.deny(user, now), false),
     };
     let decided = match decided {
         Ok(decided) => decided,
@@ -83,7 +96,7 @@ pub(crate) async fn enter_code(
     match api.store.replace_device(&hash, &device, &decided).await? {
         WriteOutcome::Applied => {
             let event = if approved { audit::Event::DeviceApproved } else { audit::Event::DeviceDenied };
-            audit::Entry::new(event).user(session.user).address(ip.0).write();
+            audit::Entry::new(event).user(user).limited_to(decided.profile_id).address(ip.0).write();
             let title = if approved { "Device approved" } else { "Device denied" };
             Ok(Page::render(title, &DonePage { approved })?.signed_in(&session).into_response())
         }
@@ -92,14 +105,20 @@ pub(crate) async fn enter_code(
     }
 }
 
-fn approval_page(session: &SignedIn, ip: ClientIp, typed: &str, device: &DeviceGrant) -> PageResult<Response> {
+fn approval_page(
+    session: &SignedIn,
+    ip: ClientIp,
+    typed: &str,
+    device: &DeviceGrant,
+    profile: &ProfileField,
+) -> PageResult<Response> {
     let requester = Requester::Device(Device {
         user_code: UserCode::parse(typed).map(|it| it.to_string()).unwrap_or_default(),
         asked_at: device.created_at.format("%-d %B %Y, %H:%M:%S UTC").to_string(),
         asked_from: device.asked_from.to_string(),
         is_from_here: device.asked_from.to_canonical() == ip.0.to_canonical(),
     });
-    Ok(requester.page(session, device.client_name.as_ref(), &device.scopes)?.into_response())
+    Ok(requester.page(session, device.client_name.as_ref(), &device.scopes, profile)?.into_response())
 }
 
 /// Asks for the user code again, with the error of the last entry.

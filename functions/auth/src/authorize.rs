@@ -20,6 +20,7 @@ use storage::{AuthorizationGrant, WriteOutcome};
 use self::asked::AuthorizeQuery;
 use crate::App;
 use crate::approval::{Program, Requester};
+use crate::profile_choice::{ChosenAccess, ProfileField};
 
 /// Time limit of the user's decision.
 const DECIDED_WITHIN: TimeDelta = TimeDelta::minutes(10);
@@ -32,6 +33,8 @@ pub(crate) struct DecisionForm {
     csrf: String,
     request: String,
     decision: Decision,
+    /// The profile to which the user limits the access; empty for everything.
+    profile: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -75,14 +78,24 @@ pub(crate) async fn show_authorization(
         token_hash: None,
     };
     app.api.store.put_authorization(&token::hash(secret.expose_secret()), &request).await?;
+    let profile = ProfileField::load(&app.api.store, session.user).await?;
+    approval_page(&session, secret.expose_secret(), &request, &profile)
+}
+
+fn approval_page(
+    session: &SignedIn,
+    secret: &str,
+    request: &AuthorizationGrant,
+    profile: &ProfileField,
+) -> PageResult<Page> {
     let program = Requester::Program(Program {
-        request: secret.expose_secret().to_owned(),
+        request: secret.to_owned(),
         host: request.client_id.host().to_owned(),
         answered_at: request.redirect_uri.host(),
         is_on_this_machine: request.redirect_uri.is_loopback(),
         asks_to_schedule: request.scopes.has(Scope::PostsWrite),
     });
-    program.page(&session, Some(&request.client_name), &request.scopes)
+    program.page(session, Some(&request.client_name), &request.scopes, profile)
 }
 
 /// Records the user's decision, and sends the browser back to the app.
@@ -100,8 +113,20 @@ pub(crate) async fn decide(
     if form.decision == Decision::ApproveDrafts {
         request.scopes = request.scopes.with_drafts_only();
     }
-    request.user_id = session.user;
     let approved = form.decision != Decision::Deny;
+    if approved {
+        let (store, user) = (&api.store, session.user);
+        match ChosenAccess::read(store, user, form.profile.as_deref()).await? {
+            ChosenAccess::LimitedTo(profile) => request.profile_id = profile,
+            // The page would show the request of another user.
+            ChosenAccess::Invalid if request.user_id != user => return Err(request_ended()),
+            ChosenAccess::Invalid => {
+                let profile = ProfileField::load_with_fault(store, user).await?;
+                return Ok(approval_page(&session, &form.request, &request, &profile)?.into_response());
+            }
+        }
+    }
+    request.user_id = session.user;
     let outcome = if approved {
         let code_hash = token::hash(secret.expose_secret());
         api.store.approve_authorization(&hash, &request, &code_hash, now, now + CODE_LIFETIME).await?
@@ -113,7 +138,7 @@ pub(crate) async fn decide(
         return Err(request_ended());
     }
     let event = if approved { Event::ClientApproved } else { Event::ClientDenied };
-    audit::Entry::new(event).user(session.user).address(ip.0).write();
+    audit::Entry::new(event).user(session.user).limited_to(request.profile_id).address(ip.0).write();
     let code = format!("{}.{}", form.request, secret.expose_secret());
     let result = if approved { ("code", code.as_str()) } else { ("error", "access_denied") };
     redirect_page(&api, &session, &request, result)

@@ -24,6 +24,7 @@ mod exchange_device_code;
 mod metadata;
 mod new_session;
 pub mod oidc;
+mod profile_choice;
 mod request;
 mod show_user;
 mod sign_in;

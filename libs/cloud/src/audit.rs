@@ -5,7 +5,7 @@
 
 use std::net::IpAddr;
 
-use domain::id::{ConnectionId, UserId};
+use domain::id::{ConnectionId, ProfileId, UserId};
 use domain::token;
 
 pub const TARGET: &str = "audit";
@@ -91,13 +91,23 @@ pub struct Entry<'a> {
     claimed: Option<UserId>,
     token: Option<&'a str>,
     connection: Option<ConnectionId>,
+    profile: Option<ProfileId>,
     address: Option<IpAddr>,
     why: Option<&'a str>,
 }
 
 impl<'a> Entry<'a> {
     pub const fn new(event: Event) -> Self {
-        Self { event, user: None, claimed: None, token: None, connection: None, address: None, why: None }
+        Self {
+            event,
+            user: None,
+            claimed: None,
+            token: None,
+            connection: None,
+            profile: None,
+            address: None,
+            why: None,
+        }
     }
 
     pub const fn user(mut self, user: UserId) -> Self {
@@ -122,6 +132,12 @@ impl<'a> Entry<'a> {
         self
     }
 
+    /// The profile to which a user limited a token.
+    pub const fn limited_to(mut self, profile: Option<ProfileId>) -> Self {
+        self.profile = profile;
+        self
+    }
+
     /// The IP address of the client.
     pub const fn address(mut self, address: IpAddr) -> Self {
         self.address = Some(address);
@@ -142,6 +158,7 @@ impl<'a> Entry<'a> {
             claimed_user_id = self.claimed.map(UserId::get),
             token_id = self.token.map(token::short_id),
             connection_id = self.connection.map(ConnectionId::get),
+            profile_id = self.profile.map(ProfileId::get),
             address = self.address.map(tracing::field::display),
             why = self.why,
             "audit"
