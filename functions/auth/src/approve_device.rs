@@ -200,6 +200,86 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn token_is_limited_to_the_chosen_profile_until_it_is_deleted() {
+        let service = service().await;
+        let device = service.device().await;
+        let session = service.sign_in("one@example.com", "/device").await.session();
+        let profile = service.profile(&session, "Harbor <b>").await;
+        let csrf = service.csrf(&session).await;
+        let code = device.user_code.as_str();
+
+        let page = service.submit("/device", &session, &[("csrf", &csrf), ("user_code", code)]).await;
+        assert!(
+            page.text.contains(&format!("<option value=\"{profile}\">Harbor &#60;b&#62;</option>")),
+            "{}",
+            page.text
+        );
+        let id = profile.to_string();
+        let form = [("csrf", csrf.as_str()), ("user_code", code), ("decision", "approve"), ("profile", id.as_str())];
+        assert_eq!(service.submit("/device", &session, &form).await.status, 200);
+        let answer = service.post(TOKEN, None, json!({"device_code": device.code})).await;
+        let token = answer.body["access_token"].as_str().unwrap().to_owned();
+
+        assert_eq!(service.send("GET", "/api/v1/user", Some(&token), "").await.status, 200);
+        let user = service.session_user(&session).await;
+        let grants = service.store.grants_of(user).await.unwrap();
+        assert_eq!(grants.tokens[0].1.profile_id, Some(profile));
+        let named = "Limited to the profile <bdi>Harbor &#60;b&#62;</bdi>";
+        assert!(service.page("/account", &session).await.text.contains(named));
+        service.store.delete_profile(user, profile).await.unwrap();
+        assert_eq!(service.send("GET", "/api/v1/user", Some(&token), "").await.status, 401);
+        assert!(!service.page("/account", &session).await.text.contains("Full access"), "it is not listed");
+    }
+
+    #[tokio::test]
+    async fn unknown_profile_approves_nothing() {
+        let service = service().await;
+        let device = service.device().await;
+        let session = service.sign_in("one@example.com", "/device").await.session();
+        let other = service.sign_in("two@example.com", "/device").await.session();
+        let (own, foreign) = (service.profile(&session, "Own").await, service.profile(&other, "Foreign").await);
+        let csrf = service.csrf(&session).await;
+        let approve = async |profile: &str| {
+            let form = [("csrf", csrf.as_str()), ("user_code", &device.user_code), ("decision", "approve")];
+            let form: Vec<_> = form.into_iter().chain([("profile", profile)]).collect();
+            service.submit("/device", &session, &form).await
+        };
+
+        for profile in ["x", "0", &foreign.to_string()] {
+            let refused = approve(profile).await;
+            assert_eq!(refused.status, 422, "{profile}");
+            assert!(refused.text.contains("You have no such profile"), "{}", refused.text);
+            assert!(refused.text.contains(&format!("value=\"{own}\"")), "{}", refused.text);
+        }
+
+        let pending = service.post(TOKEN, None, json!({"device_code": device.code})).await;
+        assert_eq!(pending.body["error"], "authorization_pending");
+        assert_eq!(approve("").await.status, 200);
+    }
+
+    #[tokio::test]
+    async fn page_asks_for_the_id_of_one_of_many_profiles() {
+        let service = service().await;
+        let device = service.device().await;
+        let session = service.sign_in("one@example.com", "/device").await.session();
+        let csrf = service.csrf(&session).await;
+        let open = async || {
+            let form = [("csrf", csrf.as_str()), ("user_code", &device.user_code)];
+            service.submit("/device", &session, &form).await.text
+        };
+        assert!(!open().await.contains("name=\"profile\""), "without profiles");
+        for number in 0..200 {
+            service.profile(&session, &number.to_string()).await;
+        }
+        assert!(open().await.contains("<select id=\"profile\""));
+
+        service.profile(&session, "one more").await;
+
+        let page = open().await;
+        assert!(page.contains("<input type=\"number\" id=\"profile\"") && !page.contains("<select"), "{page}");
+    }
+
+    #[tokio::test]
     async fn decision_needs_the_sessions_form_and_is_final() {
         let service = service().await;
         let device = service.device().await;

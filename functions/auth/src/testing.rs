@@ -14,7 +14,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::access_token::TokenLifetime;
 use domain::clock::Clock;
 use domain::device_grant::DeviceGrantState;
-use domain::id::{Ids, UserId};
+use domain::id::{Ids, ProfileId, UserId};
+use domain::profile::{Profile, ProfileName};
 use domain::random::Random;
 use domain::testing::noon;
 use domain::token;
@@ -25,7 +26,7 @@ use http::header::{COOKIE, LOCATION, SET_COOKIE};
 use http_body_util::BodyExt;
 use reqwest::Url;
 use serde_json::{Value, json};
-use storage::{Identity, Store};
+use storage::{Identity, ProfileCreated, Store};
 use tower::ServiceExt;
 
 use crate::{
@@ -168,6 +169,19 @@ impl Service {
         let identity = Identity { issuer: ISSUER.to_owned(), subject: email.to_owned() };
         self.store.join(&identity, &user).await.unwrap();
         user
+    }
+
+    /// Creates a profile of the user of a session.
+    pub(crate) async fn profile(&self, session: &str, name: &str) -> ProfileId {
+        let profile = Profile {
+            user_id: self.session_user(session).await,
+            profile_id: self.api.ids.fresh(),
+            name: ProfileName::parse(name).unwrap(),
+            external_id: None,
+            created_at: noon(),
+        };
+        assert_eq!(self.store.create_profile(&profile, None).await.unwrap(), ProfileCreated::Done);
+        profile.profile_id
     }
 
     /// A device asks for access to everything.

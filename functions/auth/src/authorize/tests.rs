@@ -136,6 +136,39 @@ async fn user_can_limit_an_app_to_drafts_or_deny_it() {
 }
 
 #[tokio::test]
+async fn user_can_limit_an_app_to_one_profile() {
+    let service = service().await;
+    let asking = TestClient::new(&service);
+    let session = service.sign_in("one@example.com", "/account").await.session();
+    let profile = service.profile(&session, "The Harbor").await.to_string();
+    let page = service.page(&asking.address(&[]), &session).await;
+    assert!(page.text.contains(&format!("<option value=\"{profile}\">The Harbor</option>")), "{}", page.text);
+    let (csrf, request) = (service.csrf(&session).await, request_token(&page));
+    let decide = async |session: &str, csrf: &str, profile: &str| {
+        let form =
+            [("csrf", csrf), ("request", request.as_str()), ("decision", "approve_drafts"), ("profile", profile)];
+        service.submit("/oauth/authorize", session, &form).await
+    };
+
+    let unknown = decide(&session, &csrf, "7").await;
+    assert_eq!((unknown.status, unknown.header("refresh")), (422, ""), "{}", unknown.text);
+    assert!(unknown.text.contains("You have no such profile"), "{}", unknown.text);
+    assert_eq!(request_token(&unknown), request);
+    let other = service.sign_in("two@example.com", "/account").await.session();
+    let theirs = decide(&other, &service.csrf(&other).await, "7").await;
+    assert_eq!(theirs.status, 410, "another user does not see the request: {}", theirs.text);
+    let done = decide(&session, &csrf, &profile).await;
+    let back = Url::parse(done.header("refresh").strip_prefix("0; url=").unwrap()).unwrap();
+    let answer = asking.exchange(&service, &parameter(&back, "code").unwrap(), &[]).await;
+
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    let user = service.session_user(&session).await;
+    let grants = service.store.grants_of(user).await.unwrap();
+    assert_eq!(grants.tokens[0].1.profile_id.map(|it| it.to_string()), Some(profile));
+    assert!(service.page("/account", &session).await.text.contains("Limited to the profile <bdi>The Harbor</bdi>"));
+}
+
+#[tokio::test]
 async fn code_works_once_and_only_for_its_app() {
     let service = service().await;
     let asking = TestClient::new(&service);
