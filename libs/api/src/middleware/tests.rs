@@ -5,7 +5,7 @@ use domain::access_token::AccessToken;
 use domain::id::{PostId, UserId};
 use domain::oauth::{ClientId, Resource};
 use domain::scope::{Scope, Scopes};
-use domain::testing::a_user;
+use domain::testing::{a_profile, a_user};
 use http::HeaderMap;
 use http_body_util::BodyExt;
 use secrecy::ExposeSecret;
@@ -44,10 +44,20 @@ async fn change(_: Caller<PostsWrite>, Id(post): Id<PostId>, incoming: RequestBo
     fields.finish(content)
 }
 
+async fn show_owner(caller: Caller<PostsRead>) -> String {
+    let of_profile = caller.of_profile.map(|it| it.profile_id);
+    json!([caller.owner.user_id, caller.owner.limited_to, of_profile]).to_string()
+}
+
+async fn rename(caller: Caller<PostsWrite>) -> ApiResult<()> {
+    caller.deny_if_limited("rename profiles")
+}
+
 fn service_with(api: Api) -> Harness {
     let router = Router::new()
         .route("/api/v1/posts/{post}", get(show).patch(change))
         .route("/api/v1/media", post(|_: Caller<PostsWrite>| async {}))
+        .route("/api/v1/owner", get(show_owner).post(rename))
         .route("/api/v1/open", post(|_: Visitor| async {}))
         .route("/api/v1/broken", get(|| async { ApiError::Internal }))
         .route("/account/files", post(|| async {}))
@@ -363,6 +373,32 @@ async fn counts_of_past_minutes_are_removed_from_the_user() {
     let hash = AccessToken::parse(&token).unwrap().hash();
     let admitted = service.api.store.admit(user.user_id, &hash, false, service.api.clock.now()).await.unwrap();
     assert!(admitted.unwrap().stale.is_empty(), "only counts that are not worth a write are left");
+}
+
+#[tokio::test]
+async fn a_limited_token_acts_for_its_profile_until_it_is_deleted() {
+    let service = service().await;
+    let user = a_user();
+    join(&service.api.store, &user).await;
+    let profile = a_profile(&user);
+    service.api.store.create_profile(&profile, None).await.unwrap();
+    let now = service.api.clock.now();
+    let made = TokenGrant::made(user.user_id, Scopes::from_requested(&[]), now, now + TimeDelta::days(1));
+    let token = service.put(TokenGrant { profile_id: Some(profile.profile_id), ..made }).await;
+    let all = service.token_for_user(user.user_id, &[]).await;
+
+    let owner = async |token: &str| service.send("GET", "/api/v1/owner", Some(token), "").await.body;
+    let id = profile.profile_id.get();
+    assert_eq!(owner(&token).await, json!([user.user_id.get(), id, id]));
+    assert_eq!(owner(&all).await, json!([user.user_id.get(), null, null]));
+    let refused = service.send("POST", "/api/v1/owner", Some(&token), "").await;
+    assert_eq!((refused.status, service.status("POST", "/api/v1/owner", Some(&all), "").await), (403, 200));
+    assert!(refused.body["message"].as_str().unwrap().contains("limited to a profile and cannot rename profiles"));
+
+    service.api.store.delete_profile(user.user_id, profile.profile_id).await.unwrap();
+
+    assert_eq!(service.status("GET", POST, Some(&token), "").await, 401);
+    assert_eq!(service.status("GET", POST, Some(&all), "").await, 200);
 }
 
 #[tokio::test]
