@@ -15,7 +15,7 @@ use cloud::seal::{DataKey, Envelope, LocalKeys};
 use domain::access_token::AccessToken;
 use domain::clock::Clock;
 use domain::event::Event;
-use domain::id::{ConnectionId, Ids};
+use domain::id::{ConnectionId, Ids, ProfileId};
 use domain::media::{Attachment, Facts, MimeType};
 use domain::options::{OptionKind, OptionSpec, OptionValue, PlatformOptions};
 use domain::random::Random;
@@ -225,8 +225,29 @@ impl Harness {
 
     /// Sends JSON with the token of the user.
     pub(crate) async fn send_json(&self, method: &str, path: &str, body: &Value) -> TestResponse {
+        self.send_json_with(&self.token, method, path, body).await
+    }
+
+    /// A token of the user that is limited to this profile.
+    pub(crate) async fn limited_token(&self, profile: u64) -> String {
+        let token = AccessToken::mint(self.user.user_id);
+        let now = self.clock.now();
+        let grant = TokenGrant {
+            profile_id: ProfileId::new(profile),
+            ..TokenGrant::made(self.user.user_id, Scopes::from_requested(&[]), now, now + TimeDelta::days(1))
+        };
+        assert!(self.api.store.put_token(&token.hash(), &grant).await.unwrap().is_applied());
+        token.secret().expose_secret().to_owned()
+    }
+
+    pub(crate) async fn call_with(&self, token: &str, method: &str, path: &str) -> TestResponse {
+        self.call(method, path, Some(token), "").await
+    }
+
+    /// Sends JSON with this token.
+    pub(crate) async fn send_json_with(&self, token: &str, method: &str, path: &str, body: &Value) -> TestResponse {
         let request = Request::builder().method(method).uri(path).header(header::CONTENT_TYPE, "application/json");
-        let request = request.header(header::AUTHORIZATION, format!("Bearer {}", self.token));
+        let request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
         self.respond(request.body(Body::from(body.to_string())).unwrap()).await
     }
 

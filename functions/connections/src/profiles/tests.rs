@@ -123,3 +123,75 @@ async fn account_is_not_connected_for_a_profile_that_is_gone_or_of_another_user(
     assert_eq!(harness.get_as_another(&format!("{PROFILES}/{theirs}")).await.status, 404);
     assert_eq!(harness.delete_as_another(&format!("{PROFILES}/{theirs}")).await.status, 404);
 }
+
+#[tokio::test]
+async fn limited_token_sees_only_the_connections_of_its_profile() {
+    let harness = Harness::new().await;
+    let (profile, other) = (
+        created(&harness, json!({ "name": "a", "external_id": "c-1" })).await,
+        created(&harness, json!({ "name": "b", "external_id": "c-2" })).await,
+    );
+    let theirs = [harness.connect("7").await, harness.connect_for(other, "7").await];
+    let own = harness.connect_for(profile, "7").await;
+    let token = harness.limited_token(profile).await;
+    let call = async |method: &str, path: &str| harness.call_with(&token, method, &format!("/api/v1{path}")).await;
+
+    let listed = call("GET", "/connections").await.body;
+    assert_eq!(listed["data"].as_array().unwrap().iter().map(|it| it["id"].as_u64()).collect::<Vec<_>>(), [Some(own)]);
+    assert_eq!(call("GET", &format!("/connections?profile_id={other}")).await.body["data"], json!([]));
+    for id in theirs {
+        assert_eq!(call("GET", &format!("/connections/{id}")).await.status, 404);
+        assert_eq!(call("GET", &format!("/connections/{id}/choices/board")).await.status, 404);
+        assert_eq!(call("DELETE", &format!("/connections/{id}")).await.status, 404);
+        assert_eq!(call("DELETE", &format!("/connections/{id}?x=1")).await.status, 404);
+    }
+    assert_eq!(call("GET", &format!("/connections/{own}")).await.status, 200);
+    assert_eq!(call("DELETE", &format!("/connections/{own}")).await.status, 204);
+}
+
+#[tokio::test]
+async fn limited_token_connects_accounts_only_for_its_profile() {
+    let harness = Harness::new().await;
+    let (profile, other) =
+        (created(&harness, json!({ "name": "a" })).await, created(&harness, json!({ "name": "b" })).await);
+    let token = harness.limited_token(profile).await;
+    let call = async |method: &str, path: &str| harness.call_with(&token, method, &format!("/api/v1{path}")).await;
+    let status = |state: &str| format!("/connections/connect/plain/status/{state}");
+
+    let refused = call("POST", &format!("/connections/connect/plain?profile_id={other}")).await;
+    assert_eq!((refused.status, refused.body["errors"]["profile_id"].is_array()), (422, true), "{}", refused.html);
+    assert_eq!(call("GET", &status(&harness.begin_for(other).await.token)).await.status, 404);
+    for path in ["/connections/connect/plain".to_owned(), format!("/connections/connect/plain?profile_id={profile}")] {
+        let begun = call("POST", &path).await;
+        assert_eq!(begun.status, 201, "{}", begun.html);
+        let state = begun.body["state_token"].as_str().unwrap();
+        harness.visit(&format!("/connect/callback/plain?state={state}&code=7")).await;
+        let polled = call("GET", &status(state)).await.body;
+        assert_eq!(polled["connection"]["profile_id"], json!(profile), "{polled}");
+    }
+}
+
+#[tokio::test]
+async fn limited_token_reads_its_profile_and_changes_none() {
+    let harness = Harness::new().await;
+    let (profile, other) = (
+        created(&harness, json!({ "name": "a", "external_id": "c-1" })).await,
+        created(&harness, json!({ "name": "b", "external_id": "c-2" })).await,
+    );
+    let token = harness.limited_token(profile).await;
+    let get = async |path: &str| harness.call_with(&token, "GET", &format!("{PROFILES}{path}")).await;
+
+    let listed = get("").await.body;
+    assert_eq!((&listed["data"][0]["id"], &listed["meta"]["total"]), (&json!(profile), &json!(1)));
+    assert_eq!(get("?external_id=c-2").await.body["data"], json!([]));
+    assert_eq!((get(&format!("/{profile}")).await.status, get(&format!("/{other}")).await.status), (200, 404));
+    for (method, path) in [("POST", String::new()), ("PATCH", format!("/{profile}")), ("DELETE", format!("/{profile}"))]
+    {
+        let body = json!({ "name": "c" });
+        let refused = harness.send_json_with(&token, method, &format!("{PROFILES}{path}"), &body).await;
+        let message = refused.body["message"].as_str().unwrap_or_default();
+        assert!(refused.status == 403 && message.contains("limited to a profile"), "{method}: {}", refused.html);
+    }
+    assert_eq!(harness.delete(&format!("{PROFILES}/{profile}")).await.status, 204);
+    assert_eq!(get("").await.status, 401, "the token has ended");
+}
