@@ -20,7 +20,7 @@ use domain::media::{
 use domain::plan::Plans;
 use domain::random::Random;
 use domain::scope::{Scope, Scopes};
-use domain::testing::{a_user, noon};
+use domain::testing::{a_profile, a_user, limited_to, noon};
 use domain::user::User;
 use egress::AddressPolicy;
 use egress::fetch::{FETCH_TIMEOUT, Fetcher};
@@ -284,6 +284,28 @@ async fn repeated_request_with_same_key_gets_the_same_response() {
     let (status, _, other) = service.post_with(&json!({"mime_type": "image/gif"}), &key).await;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
     assert!(other["errors"]["idempotency-key"].is_array(), "{other}");
+}
+
+#[tokio::test]
+async fn file_of_a_limited_token_belongs_to_its_profile() {
+    let service = Harness::start().await;
+    let (body, key) = (json!({"mime_type": "image/png"}), [("idempotency-key", "once")]);
+    let (_, _, of_user) = service.post_with(&body, &key).await;
+    let profile = a_profile(&service.user);
+    let store = service.app.api.store.clone();
+    store.create_profile(&profile, None).await.unwrap();
+    let made =
+        TokenGrant::made(service.user.user_id, Scopes::from_requested(&[]), noon(), noon() + TimeDelta::days(180));
+    let grant = TokenGrant { profile_id: Some(profile.profile_id), ..made };
+    store.put_token(&service.token.hash(), &grant).await.unwrap();
+
+    let (status, headers, of_profile) = service.post_with(&body, &key).await;
+
+    assert_eq!((status, headers.contains_key("idempotent-replayed")), (StatusCode::CREATED, false), "{of_profile}");
+    let id = |body: &Value| MediaPath::parse(body["path"].as_str().unwrap()).unwrap().media();
+    let found = store.media(limited_to(&profile), &[id(&of_user), id(&of_profile)]).await.unwrap();
+    assert_eq!(found.iter().map(|it| it.media_id).collect::<Vec<_>>(), [id(&of_profile)]);
+    assert_eq!(found[0].of_profile, Some(profile.reference()));
 }
 
 #[tokio::test]

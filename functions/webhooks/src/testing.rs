@@ -8,6 +8,7 @@ use axum::body::Body;
 use chrono::TimeDelta;
 use domain::access_token::{AccessToken, TokenLifetime};
 use domain::id::WebhookId;
+use domain::profile::Profile;
 use domain::scope::{Scope, Scopes};
 use http::Request;
 use http_body_util::BodyExt;
@@ -62,10 +63,29 @@ impl Harness {
 
     /// Calls the API; returns the status and the body.
     pub(crate) async fn call(&self, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
+        self.call_with(&self.token, method, path, body).await
+    }
+
+    /// A token of the user that is limited to this profile.
+    pub(crate) async fn limited_token(&self, profile: &Profile) -> AccessToken {
+        let (token, now) = (AccessToken::mint(profile.user_id), self.clock.now());
+        let made = TokenGrant::made(profile.user_id, Scopes::from_requested(&[]), now, now + TimeDelta::days(1));
+        let grant = TokenGrant { profile_id: Some(profile.profile_id), ..made };
+        assert!(self.app.api.store.put_token(&token.hash(), &grant).await.unwrap().is_applied());
+        token
+    }
+
+    pub(crate) async fn call_with(
+        &self,
+        token: &AccessToken,
+        method: &str,
+        path: &str,
+        body: Option<Value>,
+    ) -> (u16, Value) {
         let request = Request::builder()
             .method(method)
             .uri(format!("/api/v1{path}"))
-            .header("authorization", format!("Bearer {}", self.token.secret().expose_secret()))
+            .header("authorization", format!("Bearer {}", token.secret().expose_secret()))
             .header("content-type", "application/json")
             .body(body.map_or_else(Body::empty, |it| Body::from(it.to_string())))
             .unwrap();
@@ -143,6 +163,6 @@ impl Harness {
     }
 }
 
-fn webhook_id(webhook: &Value) -> WebhookId {
+pub(crate) fn webhook_id(webhook: &Value) -> WebhookId {
     WebhookId::new(webhook["id"].as_u64().unwrap()).unwrap()
 }

@@ -2,13 +2,15 @@
 
 use axum::response::IntoResponse;
 use chrono::TimeDelta;
+use domain::id::WebhookId;
+use domain::testing::a_profile;
 use domain::webhook::ROTATION;
 use http::StatusCode;
 use serde_json::{Value, json};
 use standardwebhooks::Webhook;
 use webhook_delivery::testing::ReceivedMessage;
 
-use crate::testing::Harness;
+use crate::testing::{Harness, webhook_id};
 
 fn is_verified(got: &ReceivedMessage, secret: &Value) -> bool {
     Webhook::new(secret.as_str().unwrap()).unwrap().verify(&got.body, &got.headers).is_ok()
@@ -202,4 +204,48 @@ async fn url_that_may_not_be_called_is_invalid() {
     let (_, body) = harness.call("POST", "/webhooks", Some(wrong)).await;
     let fields: Vec<_> = body["errors"].as_object().unwrap().keys().collect();
     assert_eq!(fields, ["events.0", "events.2", "scret"]);
+}
+
+#[tokio::test]
+async fn limited_token_sees_and_creates_only_webhooks_of_its_profile() {
+    let harness = Harness::new().await;
+    let (profile, other) = (a_profile(&harness.user), a_profile(&harness.user));
+    for profile in [&profile, &other] {
+        harness.app.api.store.create_profile(profile, None).await.unwrap();
+    }
+    let (token, of_other) = (harness.limited_token(&profile).await, harness.limited_token(&other).await);
+    let call = async |method: &str, path: &str| harness.call_with(&token, method, path, None).await;
+    let create = async |token| {
+        let (status, created) =
+            harness.call_with(token, "POST", "/webhooks", Some(json!({ "url": harness.url }))).await;
+        assert_eq!(status, 201, "{created}");
+        harness.verify(webhook_id(&created)).await;
+        created["id"].as_u64().unwrap()
+    };
+    let everything = webhook_id(&harness.webhook().await).get();
+    let (theirs, own) = (create(&of_other).await, create(&token).await);
+    harness.service.fan_out(&harness.event(7)).await.unwrap();
+    let delivery = harness.deliveries(WebhookId::new(everything).unwrap()).await.remove(0).message.id;
+
+    let (_, listed) = call("GET", "/webhooks").await;
+    assert_eq!(listed["data"].as_array().unwrap().iter().map(|it| it["id"].as_u64()).collect::<Vec<_>>(), [Some(own)]);
+    for id in [everything, theirs] {
+        for (method, path) in [
+            ("GET", String::new()),
+            ("PATCH", String::new()),
+            ("DELETE", String::new()),
+            ("POST", "/test".to_owned()),
+            ("POST", "/rotate".to_owned()),
+            ("GET", "/deliveries".to_owned()),
+            ("POST", format!("/deliveries/{delivery}/redeliver")),
+        ] {
+            let (status, body) = call(method, &format!("/webhooks/{id}{path}")).await;
+            assert_eq!(status, 404, "{method} {path}: {body}");
+        }
+    }
+    assert_eq!(call("GET", &format!("/webhooks/{own}/deliveries")).await.0, 200);
+    assert_eq!(call("POST", &format!("/webhooks/{own}/rotate")).await.0, 200);
+    assert_eq!(call("DELETE", &format!("/webhooks/{own}")).await.0, 204);
+    let (_, all) = harness.call("GET", "/webhooks", None).await;
+    assert_eq!(all["data"].as_array().unwrap().len(), 2);
 }

@@ -86,7 +86,9 @@ impl WebhookService {
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
+    use domain::testing::a_profile;
     use futures::{StreamExt, TryStreamExt};
+    use serde_json::json;
 
     use super::*;
     use crate::testing::WebhookHarness;
@@ -116,6 +118,28 @@ mod tests {
         harness.service.tick().await.unwrap();
         harness.work().await;
         assert!(harness.got().is_empty());
+    }
+
+    #[tokio::test]
+    async fn endpoint_of_a_profile_receives_only_events_of_the_profile() {
+        let harness = WebhookHarness::new().await;
+        let all = harness.enabled_endpoint().await.0.webhook_id;
+        let profile = a_profile(&harness.user).reference();
+        let limited = harness.enabled_endpoint().await.0.webhook_id;
+        harness.change(limited, |before| WebhookEndpoint { of_profile: Some(profile.clone()), ..before.clone() }).await;
+        let of_profile = |number, profile_id: Value| {
+            let mut event = harness.event(number);
+            event.detail["profile_id"] = profile_id;
+            event
+        };
+
+        harness.service.fan_out(&of_profile(1, json!(profile.profile_id))).await.unwrap();
+        harness.service.fan_out(&of_profile(2, json!(profile.profile_id.get() + 1))).await.unwrap();
+        harness.service.fan_out(&of_profile(3, Value::Null)).await.unwrap();
+        harness.service.fan_out(&harness.event(4)).await.unwrap();
+
+        let received = async |webhook| harness.deliveries(webhook).await.len();
+        assert_eq!((received(all).await, received(limited).await), (4, 1));
     }
 
     #[tokio::test]

@@ -1,8 +1,8 @@
 use domain::idempotency::IdempotencyKey;
-use domain::post::NewPost;
-use domain::testing::{noon, text};
+use domain::post::{Changes, NewPost, Post};
+use domain::testing::{a_new_post, a_profile, limited_to, noon, text};
 use publishing::testing::PublishingHarness;
-use scheduling::{Created, SchedulingError};
+use scheduling::{Changed, Created, NotCreated, PostValidated, SchedulingError};
 use storage::{IdempotentRequest, PostWrite, PostWritten, StorageError};
 
 fn request(harness: &PublishingHarness) -> (IdempotentRequest, NewPost) {
@@ -41,4 +41,53 @@ async fn unreadable_stored_response_is_an_internal_error() {
     let created = harness.scheduling.create_post(harness.user.user_id, request, Some(&key)).await;
 
     assert!(matches!(created, Err(SchedulingError::Storage(StorageError::Answer(_)))), "{created:?}");
+}
+
+#[tokio::test]
+async fn post_without_accounts_belongs_to_the_profile_of_its_token() {
+    let harness = PublishingHarness::new().await;
+    let profile = a_profile(&harness.user);
+    let request = NewPost { of_profile: Some(profile.reference()), ..NewPost::new(text("Hello")) };
+
+    let created = harness.scheduling.create_post(limited_to(&profile), request, None).await.unwrap();
+
+    let Created::New(post) = created else { panic!("{created:?}") };
+    assert_eq!(post.of_profile, Some(profile.reference()));
+}
+
+#[tokio::test]
+async fn limited_owner_posts_to_no_account_of_others() {
+    let harness = PublishingHarness::new().await;
+    let owner = limited_to(&a_profile(&harness.user));
+    let account = harness.connection(0).await.connection;
+    let request = || a_new_post(None, std::slice::from_ref(&account));
+    let fields = |refused: NotCreated| match refused {
+        NotCreated::Invalid(errors) => errors.iter().map(|it| it.0.to_owned()).collect::<Vec<_>>(),
+        refused => panic!("{refused:?}"),
+    };
+
+    let created = harness.scheduling.create_post(owner, request(), None).await.unwrap();
+    let Created::Refused(refused) = created else { panic!("{created:?}") };
+    assert_eq!(fields(refused), ["platforms.0.connected_account_id"]);
+    let validated = harness.scheduling.validate_post(owner, request()).await.unwrap();
+    let PostValidated::Refused(refused) = validated else { panic!("{validated:?}") };
+    assert!(fields(refused).contains(&"platforms.0.connected_account_id".to_owned()));
+}
+
+#[tokio::test]
+async fn limited_owner_does_not_change_a_post_that_left_its_profile() {
+    let harness = PublishingHarness::new().await;
+    let profile = a_profile(&harness.user);
+    let request = NewPost { of_profile: Some(profile.reference()), ..NewPost::new(text("Hello")) };
+    let created = harness.scheduling.create_post(limited_to(&profile), request, None).await.unwrap();
+    let Created::New(read) = created else { panic!("{created:?}") };
+    let moved = Post { of_profile: None, ..(*read).clone() };
+    let write = PostWrite { before: Some(&read), after: Some(&moved), ..PostWrite::default() };
+    assert_eq!(harness.store.write_post(&write, noon()).await.unwrap(), PostWritten::Done);
+
+    let change = Changes { text: Some(text("Changed")), ..Changes::default() };
+    let changed = harness.scheduling.change_post(limited_to(&profile), *read, change).await.unwrap();
+
+    assert!(matches!(changed, Changed::NotThere), "{changed:?}");
+    assert_eq!(harness.post(&moved).await.text, moved.text);
 }
