@@ -163,10 +163,26 @@ impl Deployment {
 
     /// Completes the device flow and returns the API with the new token.
     pub async fn grant(&self, browser: &mut Browser, email: &str, scopes: &[&str]) -> Result<Api> {
+        self.grant_after(browser, email, scopes, &[]).await
+    }
+
+    /// Like [`Deployment::grant`], for a token that the user limits to a profile.
+    pub async fn limited_grant(&self, browser: &mut Browser, email: &str, profile: i64) -> Result<Api> {
+        self.grant_after(browser, email, &[], &[("profile", &profile.to_string())]).await
+    }
+
+    /// Completes the device flow with these entries on the approval page.
+    async fn grant_after(
+        &self,
+        browser: &mut Browser,
+        email: &str,
+        scopes: &[&str],
+        fill: &[(&str, &str)],
+    ) -> Result<Api> {
         let api = self.stranger()?;
         let device = self.device(&api, scopes).await?;
         let page = self.approval(browser, &device, email).await?;
-        browser.press(&page, "Approve", &[]).await?;
+        browser.press(&page, "Approve", fill).await?;
         let body = json!({ "device_code": device.device_code });
         let granted = api.post("/auth/device/token", &body).await?.ok(200)?;
         Ok(api.with_token(Some(text(&granted, "access_token")?)))

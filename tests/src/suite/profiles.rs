@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use crate::{
     checks,
-    deployment::{Deployment, fresh, targets},
+    client::Api,
+    deployment::{Deployment, User, fresh, targets},
     error::{Result, same},
     http_response::{integer, list},
     runner::Check,
@@ -19,6 +20,9 @@ pub(super) fn checks() -> Vec<Check> {
             account_belongs_to_a_profile_or_to_the_user,
             post_is_for_the_accounts_of_one_profile,
             profiles_of_other_users_do_not_exist,
+            limited_token_sees_only_its_profile,
+            what_a_limited_token_creates_belongs_to_its_profile,
+            limited_token_ends_with_its_profile,
         ]
     )
 }
@@ -112,5 +116,98 @@ async fn profiles_of_other_users_do_not_exist(deployment: &Deployment) -> Result
     let found = other.api.get(&format!("/profiles?external_id={external_id}")).await?.ok(200)?;
     same(&found["data"], &json!([]), "the profiles of the other user")?;
     other.api.post("/profiles", &body).await?.is(201)?;
+    Ok(())
+}
+
+/// A new profile of a user, and a token that is limited to it on the approval page.
+async fn limited(user: &mut User<'_>) -> Result<(i64, Api)> {
+    let profile = integer(&user.api.post("/profiles", &json!({ "name": "The Harbor" })).await?.ok(201)?, "id")?;
+    let email = user.email.clone();
+    let api = user.deployment.limited_grant(&mut user.browser, &email, profile).await?;
+    Ok((profile, api))
+}
+
+fn ids(list_of: &Value) -> Result<Vec<i64>> {
+    list(list_of, "data")?.iter().map(|it| integer(it, "id")).collect()
+}
+
+async fn limited_token_sees_only_its_profile(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
+    let (profile, limited) = limited(&mut user).await?;
+    let other = integer(&user.api.post("/profiles", &json!({ "name": "The Pier" })).await?.ok(201)?, "id")?;
+    let accounts = [user.connect(0).await?, user.connect_for(other, 1).await?];
+    let theirs = user.connect_for(profile, 2).await?;
+    let webhook = json!({ "url": "https://example.com/hook" });
+    let webhook = integer(&user.api.post("/webhooks", &webhook).await?.ok(201)?, "id")?;
+
+    same(ids(&limited.get("/connections").await?.ok(200)?)?, vec![integer(&theirs, "id")?], "connections")?;
+    same(ids(&limited.get("/profiles").await?.ok(200)?)?, vec![profile], "profiles")?;
+    same(ids(&limited.get("/webhooks").await?.ok(200)?)?, vec![], "webhooks")?;
+    let mut paths = vec![format!("/profiles/{other}"), format!("/webhooks/{webhook}")];
+    for account in &accounts {
+        let draft = json!({ "content": fresh("of others"), "platforms": targets(&[account])? });
+        limited.post("/posts", &draft).await?.invalid(&["platforms.0.connected_account_id"])?;
+        let post = integer(&user.create(&draft).await?, "id")?;
+        limited.patch(&format!("/posts/{post}"), &json!({ "content": "taken over" })).await?.is(404)?;
+        limited.delete(&format!("/posts/{post}")).await?.is(404)?;
+        let connection = integer(account, "id")?;
+        limited.delete(&format!("/connections/{connection}")).await?.is(404)?;
+        paths.extend([format!("/posts/{post}"), format!("/posts/{post}/attempts")]);
+        paths.push(format!("/connections/{connection}"));
+    }
+    for path in &paths {
+        limited.get(path).await?.is(404)?;
+    }
+    same(ids(&limited.get("/posts").await?.ok(200)?)?, vec![], "posts")?;
+    let file = user.picture().await?;
+    let with_file = json!({ "content": fresh("with a file"), "media": [file] });
+    limited.post("/posts", &with_file).await?.invalid(&["media.0"])?;
+    limited.delete(&format!("/webhooks/{webhook}")).await?.is(404)?;
+    let connect = format!("/connections/connect/sandbox?profile_id={other}");
+    limited.post(&connect, &json!({})).await?.invalid(&["profile_id"])?;
+    Ok(())
+}
+
+async fn what_a_limited_token_creates_belongs_to_its_profile(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
+    let (profile, limited) = limited(&mut user).await?;
+    let all = std::mem::replace(&mut user.api, limited);
+
+    let account = user.connect(0).await?;
+    same(&account["profile_id"], &json!(profile), "the profile of the account")?;
+    let draft = user.create(&json!({ "content": fresh("without accounts") })).await?;
+    same(&draft["profile_id"], &json!(profile), "the profile of a post without accounts")?;
+    let file = user.picture().await?;
+    let content = fresh("of a customer");
+    let body =
+        json!({ "content": content, "media": [file], "platforms": targets(&[&account])?, "scheduled_at": "now" });
+    let post = integer(&user.create(&body).await?, "id")?;
+    user.reaches(post, "published", 30).await?;
+    let webhook = json!({ "url": "https://example.com/hook" });
+    let webhook = integer(&user.api.post("/webhooks", &webhook).await?.ok(201)?, "id")?;
+    same(ids(&user.api.get("/webhooks").await?.ok(200)?)?, vec![webhook], "the webhooks of the profile")?;
+    let (path, name) = (format!("/profiles/{profile}"), json!({ "name": "The Lighthouse" }));
+    user.api.post("/profiles", &name).await?.is(403)?;
+    user.api.patch(&path, &name).await?.is(403)?;
+    user.api.delete(&path).await?.is(403)?;
+
+    same(ids(&all.get(&format!("/posts?profile_id={profile}")).await?.ok(200)?)?.len(), 2, "posts of the profile")?;
+    let reused = json!({ "content": fresh("with the file of a customer"), "media": [file] });
+    all.post("/posts", &reused).await?.is(201)?;
+    Ok(())
+}
+
+async fn limited_token_ends_with_its_profile(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
+    let (profile, limited) = limited(&mut user).await?;
+    limited.get("/posts").await?.is(200)?;
+    let email = user.email.clone();
+    let account = deployment.sign_in(&mut user.browser, &format!("{}/account", deployment.origin()), &email).await?;
+    same(account.html.contains("Limited to the profile <bdi>The Harbor</bdi>"), true, "the limit on the account page")?;
+
+    user.api.delete(&format!("/profiles/{profile}")).await?.is(204)?;
+
+    limited.get("/posts").await?.is(401)?;
+    user.api.get("/posts").await?.is(200)?;
     Ok(())
 }
