@@ -243,6 +243,8 @@ async fn limited_token_sees_and_creates_only_webhooks_of_its_profile() {
             assert_eq!(status, 404, "{method} {path}: {body}");
         }
     }
+    let page = harness.page("/account/webhooks").await;
+    assert!(page.contains(&format!("only the events of the customer <bdi>{}</bdi>", profile.profile_id)), "{page}");
     assert_eq!(call("GET", &format!("/webhooks/{own}/deliveries")).await.0, 200);
     assert_eq!(call("POST", &format!("/webhooks/{own}/rotate")).await.0, 200);
     assert_eq!(call("DELETE", &format!("/webhooks/{own}")).await.0, 204);

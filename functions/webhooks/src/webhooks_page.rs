@@ -47,6 +47,8 @@ struct WebhookRow {
     url: String,
     /// Empty means all events.
     events: Vec<&'static str>,
+    /// The customer whose events it receives: the external id of the profile, or the id. `None` for all customers.
+    customer: Option<String>,
     created_on: String,
     creator: Option<CreatorView>,
     is_unverified: bool,
@@ -106,6 +108,10 @@ impl WebhookRow {
         Self {
             id: endpoint.webhook_id.to_string(),
             url: endpoint.url.to_string(),
+            customer: endpoint.of_profile.as_ref().map(|it| match &it.profile_external_id {
+                Some(external_id) => external_id.as_str().to_owned(),
+                None => it.profile_id.to_string(),
+            }),
             created_on: date(endpoint.created_at, zone),
             creator: endpoint.created_by.as_ref().map(|it| CreatorView {
                 name: it.client_name.as_ref().map(|name| name.as_str().to_owned()),
