@@ -291,6 +291,19 @@ mod tests {
     }
 
     #[test]
+    fn endpoint_of_a_profile_is_for_its_events() {
+        let profile = crate::testing::a_profile(&crate::testing::a_user()).reference();
+        let (own, other) = (Some(profile.profile_id), ProfileId::new(1));
+        let all = an_endpoint();
+        let limited = WebhookEndpoint { of_profile: Some(profile), ..an_endpoint() };
+
+        assert_eq!([None, own, other].map(|it| all.receives_events_of(it)), [true; 3]);
+        assert_eq!([None, own, other].map(|it| limited.receives_events_of(it)), [false, true, false]);
+        let gone = limited.record_response(KIND, &answered(410), false, noon()).unwrap();
+        assert_eq!(gone.disabled_event().unwrap().detail["profile_id"], json!(own), "for others of the profile");
+    }
+
+    #[test]
     fn gone_disables_until_the_owner_enables_it() {
         let gone = an_endpoint().record_response(KIND, &answered(410), false, noon()).unwrap();
         assert_eq!(gone.disabled_reason, Some(DisabledReason::Gone));
