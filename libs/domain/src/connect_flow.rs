@@ -34,6 +34,9 @@ pub struct ConnectFlow {
     /// The customer who connects accounts; `None` if the user connects their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of_profile: Option<ProfileRef>,
+    /// The connect link that started the flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<FlowLink>,
     pub state: FlowState,
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub created_at: DateTime<Utc>,
@@ -65,6 +68,16 @@ pub struct ConnectFlow {
     /// What the next state needs, sealed for this flow.
     #[serde(skip)]
     pub sealed: Option<Vec<u8>>,
+}
+
+/// The connect link of a flow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowLink {
+    /// The hash of the link's secret.
+    pub key: String,
+    /// The flow can be read for as long as the link, which shows what was connected.
+    #[serde(with = "chrono::serde::ts_milliseconds")]
+    pub remembered_until: DateTime<Utc>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -184,6 +197,7 @@ impl ConnectFlow {
             user_id,
             provider,
             of_profile: None,
+            link: None,
             state: FlowState::CollectingInput,
             created_at: now,
             expires_at: now + FLOW_LIFETIME,
@@ -204,6 +218,11 @@ impl ConnectFlow {
         self.user_id == owner.user_id && owner.may_see(self.of_profile.as_ref())
     }
 
+    /// The connections that the flow created or renewed.
+    pub fn connections(&self) -> impl Iterator<Item = ConnectionId> {
+        self.connection_id.into_iter().chain(self.also_connected.iter().copied())
+    }
+
     /// Neither ended nor expired.
     pub fn is_open(&self, now: DateTime<Utc>) -> bool {
         self.ended_at.is_none() && now < self.expires_at
@@ -211,7 +230,8 @@ impl ConnectFlow {
 
     /// Until when the flow can be read.
     pub fn remembered_until(&self) -> DateTime<Utc> {
-        self.ended_at.unwrap_or(self.expires_at) + REMEMBERED
+        let own = self.ended_at.unwrap_or(self.expires_at) + REMEMBERED;
+        self.link.as_ref().map_or(own, |it| it.remembered_until.max(own))
     }
 
     /// Whether the flow can still be read.
@@ -220,7 +240,7 @@ impl ConnectFlow {
     }
 
     /// Whether a visitor may continue the flow. `user` is signed in in this browser, and `guest`
-    /// is the guest whose cookie it has.
+    /// is the guest whose cookie it has. The flow of a connect link belongs to one browser, whatever `guests` says.
     ///
     /// Prevents account-linking phishing: with a link alone, an attacker could make a victim
     /// connect their account to the attacker's user.
@@ -232,6 +252,9 @@ impl ConnectFlow {
         guests: Guests,
     ) -> FlowAccess {
         let is_same_browser = guest.is_some() && guest == self.owner.as_ref();
+        if self.link.is_some() {
+            return if is_same_browser { FlowAccess::Guest } else { FlowAccess::AnotherBrowser };
+        }
         let is_guest_flow = matches!(self.owner, Some(FlowOwner::Guest(_)));
         if entry_point == EntryPoint::Callback && is_guest_flow && !is_same_browser {
             return FlowAccess::AnotherBrowser;

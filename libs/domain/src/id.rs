@@ -64,6 +64,7 @@ id! {
     ConnectionId,
     /// A customer of a user.
     ProfileId,
+    ConnectLinkId,
     /// An uploaded file.
     MediaId,
     /// A webhook endpoint.

@@ -8,6 +8,7 @@ pub mod backoff;
 pub mod budget;
 pub mod clock;
 pub mod connect_flow;
+pub mod connect_link;
 pub mod connection;
 pub mod credentials;
 pub mod delivery;

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use chrono::{DateTime, TimeZone, Utc};
 
 use crate::clock::Clock;
+use crate::connect_link::{ConnectLink, DEFAULT_LIFETIME};
 use crate::connection::{AccountInfo, Connection};
 use crate::delivery::{Delivery, State};
 use crate::id::{ConnectionId, Ids, MediaId, PostId, TargetId, UserId, WebhookId};
@@ -92,6 +93,24 @@ pub fn a_profile(user: &User) -> Profile {
 /// The owner of a token that is limited to this profile.
 pub fn limited_to(profile: &Profile) -> Owner {
     Owner { user_id: profile.user_id, limited_to: Some(profile.profile_id) }
+}
+
+/// A link for all platforms that no browser has opened.
+pub fn a_connect_link() -> ConnectLink {
+    let profile = a_profile(&a_user());
+    ConnectLink {
+        link_id: FRESH.fresh(),
+        user_id: profile.user_id,
+        of_profile: profile.reference(),
+        platforms: Vec::new(),
+        return_url: "https://product.example/connected".to_owned(),
+        created_at: noon(),
+        expires_at: noon() + DEFAULT_LIFETIME,
+        revision: 0,
+        browser: None,
+        flows: Vec::new(),
+        end: None,
+    }
 }
 
 /// As a request finds them.

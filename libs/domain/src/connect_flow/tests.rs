@@ -216,3 +216,18 @@ fn owner_does_not_receive_the_callback_of_a_guest() {
     assert_eq!(access(EntryPoint::Callback), FlowAccess::AnotherBrowser);
     assert_eq!([access(EntryPoint::Page), access(EntryPoint::Form)], [FlowAccess::Owner; 2]);
 }
+
+#[test]
+fn flow_of_a_connect_link_belongs_to_its_browser_only() {
+    let link = FlowLink { key: "key".to_owned(), remembered_until: later(86_400 * 8) };
+    let flow = ConnectFlow { link: Some(link), owner: Some(guest("first")), ..a_flow(CollectingInput) };
+    for entry_point in [EntryPoint::Page, EntryPoint::Form, EntryPoint::Callback] {
+        for guests in [Guests::Denied, Guests::Permitted] {
+            let access = |user, by: &str| flow.access(user, Some(&guest(by)), entry_point, guests);
+            assert_eq!(access(None, "first"), FlowAccess::Guest);
+            assert_eq!(access(Some(user()), "second"), FlowAccess::AnotherBrowser);
+            assert_eq!(flow.access(None, None, entry_point, guests), FlowAccess::AnotherBrowser);
+        }
+    }
+    assert!(flow.is_remembered(later(86_400 * 7)) && !a_flow(CollectingInput).is_remembered(later(86_400 * 7)));
+}

@@ -1,0 +1,133 @@
+//! A connect link: with it, a customer of a user connects accounts for a profile, without an account of this service.
+//!
+//! Each transition takes the link as it was read, and returns the link to write.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::connect_flow::FlowOwner;
+use crate::id::{ConnectLinkId, UserId};
+use crate::profile::ProfileRef;
+
+pub const MIN_LIFETIME: TimeDelta = TimeDelta::minutes(1);
+pub const MAX_LIFETIME: TimeDelta = TimeDelta::days(7);
+pub const DEFAULT_LIFETIME: TimeDelta = TimeDelta::hours(1);
+
+/// The most connect flows of one link. Each calls a platform and stores an item.
+pub const MAX_FLOWS: usize = 50;
+
+/// How long after its end a link can still be read.
+const REMEMBERED: TimeDelta = TimeDelta::days(1);
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConnectLink {
+    pub link_id: ConnectLinkId,
+    /// The user who receives the connections.
+    pub user_id: UserId,
+    pub of_profile: ProfileRef,
+    /// The platforms that the customer may choose; empty for all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub platforms: Vec<String>,
+    /// The page of the user's product to which the browser returns.
+    pub return_url: String,
+    #[serde(with = "chrono::serde::ts_milliseconds")]
+    pub created_at: DateTime<Utc>,
+    #[serde(with = "chrono::serde::ts_milliseconds")]
+    pub expires_at: DateTime<Utc>,
+    /// Increases with each change.
+    pub revision: u64,
+    /// The only browser that may use the link; `None` before the first opens it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub browser: Option<FlowOwner>,
+    /// The hashes of the state tokens of its connect flows, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<LinkEnd>,
+}
+
+/// How the customer ended a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkEnd {
+    /// With at least one connected account.
+    Completed,
+    Cancelled,
+}
+
+impl LinkEnd {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// Why a link cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkError {
+    Expired,
+    /// Another browser has opened the link.
+    AnotherBrowser,
+    Ended(LinkEnd),
+    /// [`MAX_FLOWS`] is reached.
+    Spent,
+}
+
+impl ConnectLink {
+    /// Until when the link can be read.
+    pub fn remembered_until(&self) -> DateTime<Utc> {
+        self.expires_at + REMEMBERED
+    }
+
+    /// Whether the customer may connect accounts of this platform.
+    pub fn offers(&self, platform: &str) -> bool {
+        self.platforms.is_empty() || self.platforms.iter().any(|it| it == platform)
+    }
+
+    /// Checks that this browser has opened the link, and that it has neither ended nor expired.
+    pub fn check(&self, browser: Option<&FlowOwner>, now: DateTime<Utc>) -> Result<(), LinkError> {
+        if browser.is_none() || self.browser.as_ref() != browser {
+            return Err(LinkError::AnotherBrowser);
+        }
+        self.check_open(now)
+    }
+
+    fn check_open(&self, now: DateTime<Utc>) -> Result<(), LinkError> {
+        match self.end {
+            Some(end) => Err(LinkError::Ended(end)),
+            None if self.expires_at <= now => Err(LinkError::Expired),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes the first browser that opens the link the only one.
+    pub fn open(self, browser: &FlowOwner, now: DateTime<Utc>) -> Result<Self, LinkError> {
+        if self.browser.as_ref().is_some_and(|it| it != browser) {
+            return Err(LinkError::AnotherBrowser);
+        }
+        self.check_open(now)?;
+        Ok(Self { browser: Some(browser.clone()), revision: self.revision + 1, ..self })
+    }
+
+    /// Adds a connect flow, before it is stored, so that no flow is unknown to its link.
+    pub fn start_flow(mut self, browser: &FlowOwner, hash: &str, now: DateTime<Utc>) -> Result<Self, LinkError> {
+        self.check(Some(browser), now)?;
+        if MAX_FLOWS <= self.flows.len() {
+            return Err(LinkError::Spent);
+        }
+        self.flows.push(hash.to_owned());
+        Ok(Self { revision: self.revision + 1, ..self })
+    }
+
+    /// The customer ends the link. `has_connected`: whether at least one account was connected.
+    pub fn finish(self, browser: &FlowOwner, has_connected: bool, now: DateTime<Utc>) -> Result<Self, LinkError> {
+        self.check(Some(browser), now)?;
+        let end = if has_connected { LinkEnd::Completed } else { LinkEnd::Cancelled };
+        Ok(Self { end: Some(end), revision: self.revision + 1, ..self })
+    }
+}
+
+#[cfg(test)]
+mod tests;
