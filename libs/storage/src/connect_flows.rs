@@ -67,6 +67,13 @@ impl Store {
         found.item.map(read).transpose()
     }
 
+    /// Those of the connect flows with these hashes that exist, unordered.
+    pub async fn connect_flows(&self, hashes: &[String]) -> Result<Vec<ConnectFlow>, StorageError> {
+        let keys = hashes.iter().map(|it| (Table::ConnectFlows, key(it))).collect();
+        let found = self.batch_get(keys).await?.remove(&Table::ConnectFlows);
+        found.unwrap_or_default().into_iter().map(read).collect()
+    }
+
     /// Writes a transition, on condition that the stored flow is the one that was read.
     pub async fn replace_connect_flow(
         &self,

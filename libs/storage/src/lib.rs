@@ -30,6 +30,7 @@ mod budgets;
 mod change;
 mod claims;
 mod connect_flows;
+mod connect_links;
 mod connections;
 mod credentials;
 mod deletions;

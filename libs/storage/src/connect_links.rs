@@ -1,0 +1,74 @@
+//! Connect links. [`domain::connect_link`] decides how they change.
+
+use domain::connect_link::ConnectLink;
+
+use crate::Store;
+use crate::error::StorageError;
+use crate::item::{Item, attributes, from_item, n, s, to_item, ttl};
+use crate::schema::Table;
+use crate::write_outcome::WriteOutcome;
+
+impl Store {
+    /// Stores a new link under the hash of its secret.
+    pub async fn put_connect_link(&self, hash: &str, link: &ConnectLink) -> Result<(), StorageError> {
+        let put = self.client.put_item().table_name(self.table(Table::ConnectFlows));
+        let put = put.set_item(Some(item(hash, link)?)).condition_expression("attribute_not_exists(connect_flow)");
+        put.send().await?;
+        Ok(())
+    }
+
+    /// The link whose secret has this hash.
+    pub async fn connect_link(&self, hash: &str) -> Result<Option<ConnectLink>, StorageError> {
+        let found = self.client.get_item().table_name(self.table(Table::ConnectFlows)).set_key(Some(key(hash)));
+        found.consistent_read(true).send().await?.item.map(from_item).transpose()
+    }
+
+    /// Writes a transition, on condition that the stored link has this revision.
+    pub async fn replace_connect_link(
+        &self,
+        hash: &str,
+        revision: u64,
+        after: &ConnectLink,
+    ) -> Result<WriteOutcome, StorageError> {
+        let put = self.client.put_item().table_name(self.table(Table::ConnectFlows)).set_item(Some(item(hash, after)?));
+        let put = put.condition_expression("revision = :read").expression_attribute_values(":read", n(revision));
+        WriteOutcome::from_write(put.send().await)
+    }
+}
+
+/// In the table of connect flows, which expire in the same way.
+fn key(hash: &str) -> Item {
+    attributes([("connect_flow", s(format!("link#{hash}")))])
+}
+
+fn item(hash: &str, link: &ConnectLink) -> Result<Item, StorageError> {
+    let mut item = to_item(link)?;
+    item.extend(key(hash));
+    item.insert("ttl".to_owned(), ttl(link.remembered_until()));
+    Ok(item)
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::connect_flow::FlowOwner;
+    use domain::testing::{a_connect_link, noon};
+
+    use super::*;
+    use crate::testing::store;
+
+    #[tokio::test]
+    async fn one_of_two_browsers_that_open_a_link_at_once_gets_it() {
+        let store = store().await;
+        let link = a_connect_link();
+        store.put_connect_link("hash", &link).await.unwrap();
+        assert!(store.put_connect_link("hash", &link).await.is_err(), "a second link under the same secret");
+        assert_eq!(store.connect_link("another").await.unwrap(), None);
+
+        let opened = |by: &str| link.clone().open(&FlowOwner::Guest(by.to_owned()), noon()).unwrap();
+        let (first, second) = (opened("first"), opened("second"));
+        assert_eq!(store.replace_connect_link("hash", link.revision, &first).await.unwrap(), WriteOutcome::Applied);
+        assert_eq!(store.replace_connect_link("hash", link.revision, &second).await.unwrap(), WriteOutcome::Conflict);
+        assert_eq!(store.connect_link("hash").await.unwrap(), Some(first));
+        assert_eq!(store.connect_flow("hash").await.unwrap(), None, "a link is no connect flow");
+    }
+}
