@@ -167,9 +167,8 @@ impl ConnectFlows {
             return Ok(());
         }
         let mut siblings = self.store.connections(user).await?;
-        siblings.retain(|it| {
-            !connected.contains(&it.connection_id) && accounts.contains(it.profile.account_id.as_str())
-        });
+        siblings
+            .retain(|it| !connected.contains(&it.connection_id) && accounts.contains(it.profile.account_id.as_str()));
         for new in granted {
             let Some(record) = records.get(&new.grant_name) else { continue };
             for sibling in siblings.iter().filter(|it| record.connections.contains(&it.connection_id)) {

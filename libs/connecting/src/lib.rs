@@ -3,7 +3,8 @@
 //!
 //! The steps of a flow: `start` (at once at the platform, or with a form of ours), `submit` (the
 //! form), `callback` (the platform's redirect, or the poll for an approval), `accounts` (store what
-//! the platform returned). [`domain::connect_flow`] decides each transition.
+//! the platform returned). [`domain::connect_flow`] decides each transition. `link` starts flows for the customer who has a
+//! connect link.
 
 mod accounts;
 mod callback;
@@ -11,6 +12,7 @@ mod config;
 mod credentials;
 mod error;
 mod flow;
+mod link;
 mod plan_limit;
 mod revoke;
 mod start;
@@ -21,6 +23,7 @@ pub use callback::{ApprovalPoll, CALLBACK_TIMEOUT, ReceivedCallback};
 pub use credentials::{CallCredentials, CredentialService, OpenCredentials, StoredCredentials};
 pub use error::ConnectingError;
 pub use flow::{ConnectFlows, LoadedFlow};
+pub use link::LoadedLink;
 pub use revoke::revoke_grant;
 pub use start::StartedFlow;
 pub use submit::{Choice, Selection, Submission};

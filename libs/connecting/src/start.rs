@@ -59,9 +59,16 @@ impl ConnectFlows {
         if let Some(reason) = self.plan_limit_reached(user, platform.name()).await? {
             return Ok(StartedFlow::OverPlan(reason));
         }
-        let state_token = token::random_token();
         let started = ConnectFlow::start(user, platform.name().to_owned(), self.clock.now());
-        let started = ConnectFlow { of_profile, ..started };
+        self.begin(platform, token::random_token(), ConnectFlow { of_profile, ..started }).await
+    }
+
+    pub(crate) async fn begin(
+        &self,
+        platform: &dyn Connect,
+        state_token: SecretString,
+        started: ConnectFlow,
+    ) -> Result<StartedFlow, ConnectingError> {
         let (flow, page) = self.first_page(platform, &state_token, started).await?;
         self.store.begin_connect_flow(&token::hash(state_token.expose_secret()), &flow).await?;
         Ok(StartedFlow::Started { state_token, page })
@@ -69,7 +76,7 @@ impl ConnectFlows {
 
     /// The page to which the user is sent: the platform's, or ours when the platform needs field
     /// values or is unreachable, and when a guest may continue, who must first read who the
-    /// recipient is.
+    /// recipient is. The page of a connect link has named the recipient.
     async fn first_page(
         &self,
         platform: &dyn Connect,
@@ -77,18 +84,20 @@ impl ConnectFlows {
         flow: ConnectFlow,
     ) -> Result<(ConnectFlow, String), ConnectingError> {
         let our_page = self.page_url(state_token);
-        if !platform.fields().is_empty() || self.guests == Guests::Permitted {
+        let names_recipient_first = flow.link.is_none() && self.guests == Guests::Permitted;
+        if !platform.fields().is_empty() || names_recipient_first {
             return Ok((flow, our_page));
         }
         // Not the time after the call: a slow platform would use up the flow before it is stored.
         let now = flow.created_at;
+        let owner = flow.owner.clone();
         let moved_on = |_| ConnectingError::UnknownFlow;
         match self.authorize(platform, state_token, &FieldValues::new()).await? {
             AuthorizeOutcome::Redirect { url, sealed } => {
-                Ok((flow.await_callback(None, sealed, now).map_err(moved_on)?, url))
+                Ok((flow.await_callback(owner.as_ref(), sealed, now).map_err(moved_on)?, url))
             }
             AuthorizeOutcome::WaitForApproval { sealed } => {
-                Ok((flow.await_approval(None, sealed, now).map_err(moved_on)?, our_page))
+                Ok((flow.await_approval(owner.as_ref(), sealed, now).map_err(moved_on)?, our_page))
             }
             AuthorizeOutcome::Accounts(_) => {
                 tracing::error!(

@@ -1,0 +1,104 @@
+//! Connect links: their storage, and the connect flows that they start.
+
+use domain::connect_flow::{ConnectFlow, FlowLink, FlowOwner};
+use domain::connect_link::{ConnectLink, LinkError};
+use domain::connection::Connection;
+use domain::owner::Owner;
+use domain::token;
+use platforms::Connect;
+use secrecy::{ExposeSecret, SecretString};
+use storage::WriteRetries;
+
+use crate::{ConnectFlows, ConnectingError, StartedFlow};
+
+/// Attempts of a transition. Each conflict is a change of the link, which few requests make at once.
+const MAX_ATTEMPTS: u32 = 30;
+
+/// A connect link as it was read or written.
+#[derive(Clone)]
+pub struct LoadedLink {
+    /// The hash of its secret.
+    pub key: String,
+    pub link: ConnectLink,
+}
+
+impl ConnectFlows {
+    /// Stores a new link; returns its secret.
+    pub async fn create_link(&self, link: &ConnectLink) -> Result<SecretString, ConnectingError> {
+        let secret = token::random_token();
+        self.store.put_connect_link(&token::hash(secret.expose_secret()), link).await?;
+        Ok(secret)
+    }
+
+    /// The link with this key, while it is remembered and its profile exists.
+    pub async fn find_link(&self, key: String) -> Result<Option<LoadedLink>, ConnectingError> {
+        let now = self.clock.now();
+        let Some(link) = self.store.connect_link(&key).await?.filter(|it| now < it.remembered_until()) else {
+            return Ok(None);
+        };
+        let profile = self.store.profile(link.user_id, link.of_profile.profile_id).await?;
+        Ok(profile.map(|_| LoadedLink { key, link }))
+    }
+
+    /// Writes a transition. If the link has changed since it was read, the transition is decided again for the changed
+    /// link.
+    pub async fn change_link(
+        &self,
+        loaded: LoadedLink,
+        transition: impl Fn(ConnectLink) -> Result<ConnectLink, LinkError>,
+    ) -> Result<Result<LoadedLink, LinkError>, ConnectingError> {
+        let LoadedLink { key, mut link } = loaded;
+        let mut retries = WriteRetries::without_waits(MAX_ATTEMPTS);
+        loop {
+            let revision = link.revision;
+            let after = match transition(link) {
+                Ok(after) => after,
+                Err(error) => return Ok(Err(error)),
+            };
+            if self.store.replace_connect_link(&key, revision, &after).await?.is_applied() {
+                return Ok(Ok(LoadedLink { key, link: after }));
+            }
+            retries.next_attempt().await?;
+            link = self.store.connect_link(&key).await?.ok_or(ConnectingError::UnknownFlow)?;
+        }
+    }
+
+    /// Starts a connect flow for the customer in this browser.
+    pub async fn start_from_link(
+        &self,
+        loaded: LoadedLink,
+        browser: &FlowOwner,
+        platform: &dyn Connect,
+    ) -> Result<Result<StartedFlow, LinkError>, ConnectingError> {
+        let user = loaded.link.user_id;
+        if let Some(reason) = self.plan_limit_reached(user, platform.name()).await? {
+            return Ok(Ok(StartedFlow::OverPlan(reason)));
+        }
+        let (state_token, now) = (token::random_token(), self.clock.now());
+        let hash = token::hash(state_token.expose_secret());
+        let LoadedLink { key, link } = match self.change_link(loaded, |it| it.start_flow(browser, &hash, now)).await? {
+            Ok(changed) => changed,
+            Err(error) => return Ok(Err(error)),
+        };
+        let flow = ConnectFlow {
+            owner: Some(browser.clone()),
+            link: Some(FlowLink { key, remembered_until: link.remembered_until() }),
+            of_profile: Some(link.of_profile),
+            ..ConnectFlow::start(user, platform.name().to_owned(), now)
+        };
+        self.begin(platform, state_token, flow).await.map(Ok)
+    }
+
+    /// The accounts that were connected with a link, and still are.
+    pub async fn connected_with(&self, link: &ConnectLink) -> Result<Vec<Connection>, ConnectingError> {
+        if link.flows.is_empty() {
+            return Ok(Vec::new());
+        }
+        let flows = self.store.connect_flows(&link.flows).await?;
+        let ids: Vec<_> = flows.iter().flat_map(ConnectFlow::connections).collect();
+        let owner = Owner { user_id: link.user_id, limited_to: Some(link.of_profile.profile_id) };
+        let mut connected = self.store.connections(owner).await?;
+        connected.retain(|it| ids.contains(&it.connection_id));
+        Ok(connected)
+    }
+}
