@@ -2,6 +2,7 @@
 
 mod account_page;
 pub(crate) mod assets;
+mod brand;
 mod consent;
 mod error;
 mod form;
@@ -16,6 +17,7 @@ use http::header::{
 use http::{HeaderValue, StatusCode};
 
 pub use account_page::AccountPage;
+pub use brand::Brand;
 pub use consent::{ConsentAction, ConsentProblem, consent_form, consent_page};
 pub(crate) use error::failed;
 pub use error::{PageError, PageResult};
@@ -41,6 +43,7 @@ pub struct Page {
     /// The name of its script.
     script: Option<&'static str>,
     upload_origin: Option<String>,
+    brand: Option<Brand>,
 }
 
 #[derive(Template)]
@@ -52,6 +55,7 @@ struct Layout<'a> {
     navigation: Option<AccountPage>,
     is_wide: bool,
     script: Option<&'a str>,
+    brand: Option<&'a Brand>,
 }
 
 impl Page {
@@ -72,6 +76,7 @@ impl Page {
             shows_images: false,
             script: None,
             upload_origin: None,
+            brand: None,
         }
     }
 
@@ -96,6 +101,12 @@ impl Page {
     pub fn wide(mut self) -> Self {
         self.is_wide = true;
         self
+    }
+
+    /// Shows the operator's brand instead of this service's name and navigation.
+    pub fn branded(mut self, brand: &Brand) -> Self {
+        self.brand = Some(brand.clone());
+        self.with_images()
     }
 
     /// Allows images and videos from other sites: the avatars of accounts, and the files of posts.
@@ -143,6 +154,7 @@ impl IntoResponse for Page {
             navigation: self.navigation,
             is_wide: self.is_wide,
             script: self.script,
+            brand: self.brand.as_ref(),
         };
         match layout.render() {
             Ok(html) => (self.status, headers(&self.policy()), Html(html)).into_response(),
@@ -185,8 +197,15 @@ mod tests {
     #[test]
     fn user_text_is_escaped() {
         let page = Page::render("<b>", &Greeting { name: "<script>" }).unwrap();
-        let layout =
-            Layout { title: &page.title, body: &page.body, csrf: None, navigation: None, is_wide: false, script: None };
+        let layout = Layout {
+            title: &page.title,
+            body: &page.body,
+            csrf: None,
+            navigation: None,
+            is_wide: false,
+            script: None,
+            brand: None,
+        };
         let html = layout.render().unwrap();
         assert!(!html.contains("<script") && !html.contains("<b>"), "{html}");
     }
