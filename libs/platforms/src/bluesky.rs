@@ -106,6 +106,8 @@ pub(crate) const TITLE: &str = "Bluesky";
 
 pub(crate) const ACCESS: Access = Access::Open;
 
+pub(crate) const PERMISSIONS: &str = "publish, change and delete posts";
+
 /// Every record is prepared in advance, because mentioned accounts and the linked page are looked
 /// up. Files are uploaded only shortly before: servers remove files that no record shows.
 pub(crate) const LEAD: LeadTimes = LeadTimes {

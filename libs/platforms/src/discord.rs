@@ -73,6 +73,8 @@ pub(crate) const TITLE: &str = "Discord";
 
 pub(crate) const ACCESS: Access = Access::Open;
 
+pub(crate) const PERMISSIONS: &str = "post messages in the channels that you choose; a bot also reads these channels";
+
 pub(crate) const LEAD: LeadTimes = LeadTimes::NONE;
 
 /// Discord's name for the permission to use a webhook.
@@ -86,7 +88,7 @@ const BOT_SCOPES: [&str; 2] = ["bot", "identify"];
 /// Permissions of the bot in the server: view channels, send messages, embed links, attach files,
 /// read the message history (for look-ups and replies), send messages in threads (for replies in
 /// forums).
-const PERMISSIONS: u64 = 1 << 10 | 1 << 11 | 1 << 14 | 1 << 15 | 1 << 16 | 1 << 38;
+const BOT_PERMISSIONS: u64 = 1 << 10 | 1 << 11 | 1 << 14 | 1 << 15 | 1 << 16 | 1 << 38;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -232,7 +234,7 @@ impl Connect for Discord {
         let typed = values.get(FIELD).map(|it| it.expose_secret().trim()).unwrap_or_default();
         if let Some(oauth) = self.oauth.as_ref().filter(|_| typed.is_empty()) {
             let url = if self.bot.is_some() {
-                let permissions = PERMISSIONS.to_string();
+                let permissions = BOT_PERMISSIONS.to_string();
                 oauth.authorization_url(request, &BOT_SCOPES, &[("permissions", &permissions)]).await?
             } else {
                 oauth.authorization_url(request, &[SCOPE], &[]).await?

@@ -55,6 +55,9 @@ static ERRORS: ErrorTable = errors::table(TITLE);
 /// Other users' Pages can be connected only after Meta's app review.
 pub(crate) const ACCESS: Access = Access::OwnAccounts;
 
+pub(crate) const PERMISSIONS: &str =
+    "publish posts and comments on the Pages that you choose, read these Pages, and list your business portfolios";
+
 const KIND: &str = "kind";
 
 const LINK: &str = "link";

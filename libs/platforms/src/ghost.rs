@@ -49,6 +49,9 @@ pub(crate) const TITLE: &str = "Ghost";
 
 pub(crate) const ACCESS: Access = Access::Open;
 
+pub(crate) const PERMISSIONS: &str =
+    "everything that an integration may do on the site: create, change and delete posts and files, and read members";
+
 /// The option whose values only the site knows.
 const NEWSLETTER: &str = "newsletter";
 

@@ -51,6 +51,8 @@ pub(crate) const TITLE: &str = "Google Business Profile";
 /// Google grants the API to each operator's project; until then, its quota is 0.
 pub(crate) const ACCESS: Access = Access::Review;
 
+pub(crate) const PERMISSIONS: &str = "manage the business profiles that you choose";
+
 pub(crate) const LEAD: LeadTimes = LeadTimes { images: Some(TimeDelta::minutes(2)), ..LeadTimes::NONE };
 
 const CALL_TO_ACTION: &str = "call_to_action";

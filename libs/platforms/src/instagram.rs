@@ -55,6 +55,8 @@ static ERRORS: ErrorTable = errors::table(TITLE);
 /// Without app review, only accounts with a role in the app can be connected.
 pub(crate) const ACCESS: Access = Access::OwnAccounts;
 
+pub(crate) const PERMISSIONS: &str = "publish posts, read the account's posts, and list your Facebook Pages";
+
 /// The fields of a listed comment. Instagram lists the newest first.
 const COMMENTS: &[(&str, &str)] = &[("fields", "id,text,timestamp,username"), ("limit", "50")];
 

@@ -62,6 +62,8 @@ pub(crate) const TITLE: &str = "LinkedIn";
 /// Pages of companies need a review.
 pub(crate) const ACCESS: Access = Access::Open;
 
+pub(crate) const PERMISSIONS: &str = "publish posts and comments as you and as the pages that you choose";
+
 const VISIBILITY: &str = "visibility";
 
 /// The link that is shown as a card; `link_preview` decides about the first link of the text.

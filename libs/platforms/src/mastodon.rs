@@ -68,6 +68,8 @@ pub(crate) const TITLE: &str = "Mastodon";
 
 pub(crate) const ACCESS: Access = Access::Open;
 
+pub(crate) const PERMISSIONS: &str = "publish, read and delete posts, and see your profile";
+
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         "visibility",

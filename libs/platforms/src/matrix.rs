@@ -74,6 +74,8 @@ pub(crate) const TITLE: &str = "Matrix";
 
 pub(crate) const ACCESS: Access = Access::Open;
 
+pub(crate) const PERMISSIONS: &str = "everything that you may do with the account";
+
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         publish::ROOM,

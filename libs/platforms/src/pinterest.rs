@@ -43,6 +43,8 @@ pub(crate) const TITLE: &str = "Pinterest";
 /// Trial access serves the sandbox of Pinterest; Standard access takes a review.
 pub(crate) const ACCESS: Access = Access::Review;
 
+pub(crate) const PERMISSIONS: &str = "create, change and read Pins and boards";
+
 pub(crate) const LEAD: LeadTimes =
     LeadTimes { images: Some(TimeDelta::minutes(2)), videos: Some(TimeDelta::minutes(15)), ..LeadTimes::NONE };
 

@@ -9,6 +9,9 @@ pub struct PlatformInfo {
     /// For users.
     pub title: &'static str,
     pub access: Access,
+    /// What a user permits by connecting an account, for a sentence. Platforms combine permissions, so this is more than
+    /// the service uses.
+    pub permissions: &'static str,
     pub options: &'static [OptionSpec],
 }
 

@@ -14,8 +14,8 @@ use crate::platform_info::PlatformInfo;
 use crate::redaction::RedactingAdapter;
 use crate::setup::{PlatformSettings, Setup, SetupError};
 
-/// Lists the modules of platforms. Each has `NAME`, `TITLE`, `ACCESS`, `LEAD` and `OPTIONS`, and
-/// `set_up`, which creates its adapter if a deployment enables it.
+/// Lists the modules of platforms. Each has `NAME`, `TITLE`, `ACCESS`, `PERMISSIONS`, `LEAD` and
+/// `OPTIONS`, and `set_up`, which creates its adapter if a deployment enables it.
 macro_rules! registered {
     ($($platform:ident),+ $(,)?) => {
         /// For planning.
@@ -25,6 +25,7 @@ macro_rules! registered {
             name: crate::$platform::NAME,
             title: crate::$platform::TITLE,
             access: crate::$platform::ACCESS,
+            permissions: crate::$platform::PERMISSIONS,
             options: crate::$platform::OPTIONS,
         }),+];
 

@@ -52,6 +52,8 @@ pub(crate) const TITLE: &str = "Sandbox";
 
 pub(crate) const ACCESS: Access = Access::Development;
 
+pub(crate) const PERMISSIONS: &str = "publish posts";
+
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new("visibility", OptionKind::OneOf(&["public", "unlisted"]), "Stored, and shown in posts.json."),
     OptionSpec::new("content_warning", OptionKind::Text { max: 100 }, "Stored, and shown in posts.json."),

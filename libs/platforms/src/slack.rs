@@ -60,6 +60,8 @@ pub(crate) const TITLE: &str = "Slack";
 
 pub(crate) const ACCESS: Access = Access::Open;
 
+pub(crate) const PERMISSIONS: &str = "post messages and files, and read the channels that the app is in";
+
 const CHANNEL: &str = "channel";
 
 pub(crate) const OPTIONS: &[OptionSpec] = &[

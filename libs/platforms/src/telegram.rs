@@ -55,6 +55,8 @@ pub(crate) const TITLE: &str = "Telegram";
 
 pub(crate) const ACCESS: Access = Access::Open;
 
+pub(crate) const PERMISSIONS: &str = "post messages in the chats where you make the bot an administrator";
+
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new("silent", OptionKind::Flag, "Whether subscribers are notified without a sound."),
     OptionSpec::new("protect_content", OptionKind::Flag, "Whether forwarding and saving the message are disabled."),

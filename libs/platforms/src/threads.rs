@@ -50,6 +50,8 @@ static ERRORS: ErrorTable = errors::table(TITLE);
 /// connected.
 pub(crate) const ACCESS: Access = Access::OwnAccounts;
 
+pub(crate) const PERMISSIONS: &str = "publish posts and replies, and read replies";
+
 const TOPIC_TAG: &str = "topic_tag";
 
 const REPLY_SETTINGS: &str = "reply_settings";

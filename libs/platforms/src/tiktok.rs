@@ -43,6 +43,8 @@ pub(crate) const TITLE: &str = "TikTok";
 
 pub(crate) const ACCESS: Access = Access::Review;
 
+pub(crate) const PERMISSIONS: &str = "publish videos and photos";
+
 /// An upload has to end within an hour.
 pub(crate) const LEAD: LeadTimes =
     LeadTimes { images: Some(TimeDelta::minutes(2)), videos: Some(TimeDelta::minutes(10)), ..LeadTimes::NONE };

@@ -57,6 +57,8 @@ pub(crate) const TITLE: &str = "WordPress";
 
 pub(crate) const ACCESS: Access = Access::Open;
 
+pub(crate) const PERMISSIONS: &str = "everything that you may do on the site";
+
 pub(crate) const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         "title",

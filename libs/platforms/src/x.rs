@@ -65,6 +65,8 @@ pub(crate) const TITLE: &str = "X";
 /// Needs credits: $0.015 for a post and $0.20 for a post with a link.
 pub(crate) const ACCESS: Access = Access::Paid;
 
+pub(crate) const PERMISSIONS: &str = "publish, read and delete posts, and see your profile";
+
 /// X's price of a post (August 2026).
 const PRICE: Price = Price { post: MilliDollars::new(15), with_link: MilliDollars::cents(20), links: Unit::Weighted };
 

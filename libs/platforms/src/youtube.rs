@@ -42,6 +42,8 @@ pub(crate) const TITLE: &str = "YouTube";
 /// Without the audit, videos stay private. Without the verification of the consent page, 100 people can connect.
 pub(crate) const ACCESS: Access = Access::Review;
 
+pub(crate) const PERMISSIONS: &str = "upload, change and delete videos, playlists and comments of the channel";
+
 /// YouTube processes most videos in minutes. A video that is not processed by then is published all the same.
 pub(crate) const LEAD: LeadTimes = LeadTimes { videos: Some(TimeDelta::minutes(30)), ..LeadTimes::NONE };
 
