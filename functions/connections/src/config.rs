@@ -1,9 +1,9 @@
 //! This function's environment variables, in addition to those of every HTTP function.
 
-use cloud::config::{ConfigError, json, parsed, required};
+use cloud::config::{ConfigError, json, optional, parsed, required};
 use domain::plan::Plans;
 
-use crate::Guests;
+use crate::{ConnectLinkSettings, Guests, ReturnOrigins};
 
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -16,6 +16,18 @@ pub struct Config {
     /// `GUEST_HAND_OFFS`: `true` if unauthenticated visitors may connect their accounts for a user
     /// who sends them the link.
     pub guests: Guests,
+    /// `BRAND` and `RETURN_ORIGINS`.
+    pub connect_links: ConnectLinkSettings,
+}
+
+impl ConnectLinkSettings {
+    /// Reads `BRAND` (JSON) and `RETURN_ORIGINS` (comma list).
+    pub fn from_env() -> Result<Self, ConfigError> {
+        let origins = optional("RETURN_ORIGINS").unwrap_or_default();
+        let return_origins = ReturnOrigins::parse(&origins)
+            .map_err(|error| ConfigError::Invalid { name: "RETURN_ORIGINS", reason: error.to_string() })?;
+        Ok(Self { brand: json("BRAND")?, return_origins })
+    }
 }
 
 impl Config {
@@ -25,6 +37,7 @@ impl Config {
             event_bus: required("EVENT_BUS")?,
             plans: json("PLANS")?,
             guests: if parsed("GUEST_HAND_OFFS", false)? { Guests::Permitted } else { Guests::Denied },
+            connect_links: ConnectLinkSettings::from_env()?,
         })
     }
 }

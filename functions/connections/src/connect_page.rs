@@ -36,6 +36,9 @@ async fn page(app: &App, visit: &FlowVisit) -> Result<Response, FlowAccessError>
     let connect_flow = &visit.loaded.flow;
     let platform = app.platforms.get(&connect_flow.provider).ok_or(FlowAccessError::Unknown)?;
     let title = platform.rules().title;
+    if let (FlowState::Completed, Some(link)) = (connect_flow.state, visit.link_page()) {
+        return Ok(Redirect::to(&link).into_response());
+    }
     Ok(match connect_flow.state {
         FlowState::Completed => {
             let (notice, title) = describe_connected(app, &visit.loaded, title).await?;
@@ -84,9 +87,7 @@ async fn describe_connected(
     title: String,
 ) -> Result<(String, String), FlowAccessError> {
     let connect_flow = &loaded.flow;
-    let is_of_flow = |it: &Connection| {
-        connect_flow.connection_id == Some(it.connection_id) || connect_flow.also_connected.contains(&it.connection_id)
-    };
+    let is_of_flow = |it: &Connection| connect_flow.connections().any(|id| id == it.connection_id);
     let mut connected = app.api.store.connections(connect_flow.user_id).await?;
     connected.retain(is_of_flow);
     let title = connected.first().map_or(title, |it| it.rules.title.clone());

@@ -87,6 +87,8 @@ struct EndPage<'a> {
     /// The customer who connects an account.
     profile: Option<ProfileId>,
     recipient: &'a Recipient,
+    /// The page of the connect link.
+    link: Option<String>,
 }
 
 /// The typed values and the errors in them.
@@ -187,9 +189,15 @@ impl FlowVisit {
         Ok(self.end(heading, "Nothing was changed.", text, false, can_retry)?.status(status).into_response())
     }
 
-    /// A sentence for a page without a result. Only an owner can start a new flow.
+    /// The page of the connect link that started the flow.
+    pub(crate) fn link_page(&self) -> Option<String> {
+        self.loaded.flow.link.as_ref().map(|it| link_accounts_path(&it.key))
+    }
+
+    /// A sentence for a page without a result. Only an owner and the customer with a link can start a new flow.
     pub(crate) fn how_to_retry(&self) -> String {
         match self.participant.session() {
+            _ if self.loaded.flow.link.is_some() => "Go back to try again or to choose another platform.".to_owned(),
             Some(_) => "Try again here, or start over in the app that you came from.".to_owned(),
             None => format!("To try again, ask {} for a new link.", self.recipient),
         }
@@ -214,14 +222,16 @@ impl FlowVisit {
             platform: &self.loaded.flow.provider,
             profile: self.loaded.flow.of_profile.as_ref().map(|it| it.profile_id),
             recipient: &self.recipient,
+            link: self.link_page(),
         };
         Ok(self.framed(Page::render(heading, &page)?))
     }
 
     pub(crate) fn framed(&self, page: Page) -> Page {
-        match self.participant.session() {
-            Some(session) => page.signed_in(session),
-            None => page,
+        match (&self.brand, self.participant.session()) {
+            (Some(brand), _) => page.branded(brand),
+            (None, Some(session)) => page.signed_in(session),
+            (None, None) => page,
         }
     }
 }
@@ -246,6 +256,11 @@ pub(crate) fn with_refresh(page: Page, refresh: HeaderValue) -> Response {
     let mut response = page.into_response();
     response.headers_mut().insert(REFRESH, refresh);
     response
+}
+
+/// The page of a connect link with its accounts, to which its flows lead back.
+pub(crate) fn link_accounts_path(key: &str) -> String {
+    format!("/connect-links/{key}/accounts")
 }
 
 pub(crate) fn action(loaded: &LoadedFlow) -> String {

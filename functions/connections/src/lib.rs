@@ -8,6 +8,8 @@
 //! arrives. `participant` decides who may continue the flow. The handlers parse and respond; the
 //! library `connecting` makes the step.
 //!
+//! `connect_links` starts connect flows for the customers of a user.
+//!
 //! `receive_deauthorization` handles notifications from platforms; `account_page` and
 //! `account_forms` are the page of connections and its buttons. `choices_page` shows the values of an
 //! option, and `consent_page` asks for the consent that TikTok requires for each post.
@@ -17,6 +19,7 @@ mod account_page;
 mod choices;
 mod choices_page;
 pub mod config;
+mod connect_links;
 mod connect_page;
 mod consent_page;
 mod delete_connection;
@@ -53,7 +56,9 @@ use domain::options::PlatformOptions;
 use domain::plan::Plans;
 use platforms::{CallbackUrls, Connect, Registry};
 
+use crate::connect_links::{create_connect_link, link_pages};
 use crate::profiles::{change_profile, create_profile, delete_profile, list_profiles, show_profile};
+pub use connect_links::{ConnectLinkSettings, InvalidReturnOrigin, ReturnOrigins};
 pub use domain::connect_flow::Guests;
 pub use stored_vault::StoredVault;
 
@@ -70,6 +75,7 @@ pub struct App {
     pub plans: Plans,
     /// Whether guests may continue a user's connect flow.
     pub guests: Guests,
+    pub connect_links: ConnectLinkSettings,
 }
 
 impl FromRef<App> for Api {
@@ -105,6 +111,11 @@ pub fn router(app: App) -> Router {
         .route("/account/connections/{connection}/choices/{option}", get(choices_page::show_choices))
         .route("/account/connections/{connection}/consent/{post}", get(consent_page::show_consent))
         .route("/connect/{state_token}", get(connect_page::show_connect_flow).post(connect_page::submit_connect_flow))
+        .route("/connect-links/brand.css", get(link_pages::show_brand_style))
+        .route("/connect-links/{link}", get(link_pages::show_link).post(link_pages::open_link))
+        .route("/connect-links/{link}/accounts", get(link_pages::show_link_accounts))
+        .route("/connect-links/{link}/connect", post(link_pages::connect_with_link))
+        .route("/connect-links/{link}/end", post(link_pages::end_link))
         .route("/connect/callback/{platform}", get(receive_callback::receive_callback))
         .route("/connect/callback/{platform}/{server}", get(receive_callback::receive_server_callback))
         .route("/connect/deauthorize/{platform}", post(receive_deauthorization::deauthorize))
@@ -128,7 +139,8 @@ api::routes!(
     create_profile,
     show_profile,
     change_profile,
-    delete_profile
+    delete_profile,
+    create_connect_link
 );
 
 #[cfg(test)]
@@ -151,6 +163,7 @@ mod tests {
         assert_eq!(
             names,
             [
+                "connectLink.store",
                 "connection.choices",
                 "connection.destroy",
                 "connection.index",

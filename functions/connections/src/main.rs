@@ -28,6 +28,7 @@ async fn main() -> Result<(), lambda_http::Error> {
         events: Arc::new(EventBridge::new(&aws, config.event_bus)),
         plans: config.plans,
         guests: config.guests,
+        connect_links: config.connect_links,
         api: api.clone(),
     };
     aws::warm_up(api.store.warm_up(Table::Grants)).await;

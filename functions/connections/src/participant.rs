@@ -2,9 +2,10 @@
 //! where the deployment permits guests ([`domain::connect_flow::ConnectFlow::access`]). And the
 //! responses to the others.
 
+use std::convert::Infallible;
 use std::net::IpAddr;
 
-use api::page::{Page, PageError, PageResult};
+use api::page::{Brand, Page, PageError, PageResult};
 use api::session::{cookie, set_cookie, sign_in, sign_in_again_path};
 use api::{ClientIp, PermitError, SignedIn};
 use askama::Template;
@@ -27,8 +28,8 @@ use crate::recipient::Recipient;
 /// Identifies the browser of a guest.
 const COOKIE_NAME: &str = "__Host-connect-flow";
 
-/// Longer than the lifetime of a connect flow.
-const LIFETIME: TimeDelta = TimeDelta::hours(1);
+/// Longer than the lifetime of a connect link and of its flows.
+const LIFETIME: TimeDelta = TimeDelta::days(8);
 
 pub(crate) enum Participant {
     Owner(SignedIn),
@@ -49,6 +50,8 @@ pub(crate) struct FlowVisit {
     pub(crate) loaded: LoadedFlow,
     pub(crate) participant: Participant,
     pub(crate) recipient: Recipient,
+    /// The operator's brand, for the flow of a connect link.
+    pub(crate) brand: Option<Brand>,
 }
 
 /// The response to a visitor who may not continue a connect flow.
@@ -108,7 +111,8 @@ impl App {
             }
             (FlowAccess::Denied | FlowAccess::Owner, None) => return Err(FlowAccessError::SignedOut { back }),
         };
-        Ok(FlowVisit { loaded, participant, recipient })
+        let brand = loaded.flow.link.as_ref().map(|_| self.connect_links.brand.clone());
+        Ok(FlowVisit { loaded, participant, recipient, brand })
     }
 }
 
@@ -135,8 +139,7 @@ impl Participant {
     pub(crate) fn check(&self, csrf: &str) -> PageResult<()> {
         match self {
             Self::Owner(session) => session.check(csrf),
-            Self::Guest(guest_cookie) if token::hash(csrf) == token::hash(&guest_cookie.csrf()) => Ok(()),
-            Self::Guest(_) => Err(PageError::forged()),
+            Self::Guest(guest_cookie) => guest_cookie.check(csrf),
         }
     }
 
@@ -156,11 +159,10 @@ impl Participant {
 
     /// Adds the cookie of a guest to the response.
     pub(crate) fn respond(&self, inner: impl IntoResponse) -> Response {
-        let mut response = inner.into_response();
-        if let Self::Guest(guest_cookie) = self {
-            response.headers_mut().append(SET_COOKIE, set_cookie(COOKIE_NAME, &guest_cookie.0, LIFETIME));
+        match self {
+            Self::Owner(_) => inner.into_response(),
+            Self::Guest(guest_cookie) => guest_cookie.respond(inner),
         }
-        response
     }
 }
 
@@ -169,16 +171,37 @@ impl GuestCookie {
         cookie(headers, COOKIE_NAME).filter(|it| !it.is_empty()).map(|it| Self(it.into()))
     }
 
-    fn random() -> Self {
+    pub(crate) fn random() -> Self {
         Self(token::random_token())
     }
 
-    fn owner(&self) -> FlowOwner {
+    pub(crate) fn owner(&self) -> FlowOwner {
         FlowOwner::Guest(token::hash(self.0.expose_secret()))
     }
 
-    fn csrf(&self) -> String {
+    /// The value of the hidden field `csrf` of each form.
+    pub(crate) fn csrf(&self) -> String {
         token::hash(&format!("form#{}", self.0.expose_secret()))
+    }
+
+    /// Rejects a form that does not come from a page of this browser.
+    pub(crate) fn check(&self, csrf: &str) -> PageResult<()> {
+        if token::hash(csrf) == token::hash(&self.csrf()) { Ok(()) } else { Err(PageError::forged()) }
+    }
+
+    /// Adds the cookie to the response.
+    pub(crate) fn respond(&self, inner: impl IntoResponse) -> Response {
+        let mut response = inner.into_response();
+        response.headers_mut().append(SET_COOKIE, set_cookie(COOKIE_NAME, &self.0, LIFETIME));
+        response
+    }
+}
+
+impl<S: Sync> OptionalFromRequestParts<S> for GuestCookie {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Option<Self>, Infallible> {
+        Ok(Self::from_headers(&parts.headers))
     }
 }
 

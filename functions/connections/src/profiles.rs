@@ -12,6 +12,7 @@ use api::scope_guard::Needs;
 use api::{Caller, FieldValue};
 use contract::Timestamp;
 use domain::id::ProfileId;
+use domain::owner::Owner;
 use domain::profile::{Profile, ProfileName, ProfileRef};
 use storage::StorageError;
 
@@ -50,8 +51,18 @@ impl App {
             FieldValue::Absent => return Ok(caller.of_profile.clone()),
             named => named.value().and_then(|it| ProfileId::parse(&it)),
         };
+        self.found_profile(caller.owner, id, fields).await
+    }
+
+    /// The profile of `profile_id`. Adds an error if the user has none with this id.
+    pub(crate) async fn found_profile(
+        &self,
+        owner: Owner,
+        id: Option<ProfileId>,
+        fields: &mut api::Fields,
+    ) -> Result<Option<ProfileRef>, StorageError> {
         let found = match id {
-            Some(id) => self.api.store.profile(caller.owner, id).await?,
+            Some(id) => self.api.store.profile(owner, id).await?,
             None => None,
         };
         if found.is_none() {

@@ -4,6 +4,7 @@ mod fake_platforms;
 
 use std::sync::{Arc, Mutex};
 
+use api::page::Brand;
 use api::{Api, ClientIp, RateLimits, SignedIn};
 use async_trait::async_trait;
 use axum::Router;
@@ -30,7 +31,7 @@ use storage::{Identity, LimitSubject, PostWrite, TokenGrant};
 use tower::ServiceExt;
 
 pub(crate) use self::fake_platforms::{FakePlatforms, PlatformBehavior, TestPlatform};
-use crate::{App, Guests};
+use crate::{App, ConnectLinkSettings, Guests, ReturnOrigins};
 
 /// The service with two users and three platforms: `plain`, `asking` (has form fields), and
 /// `elsewhere` (users approve in an app, as they do at the server `app.example` of `asking`).
@@ -45,6 +46,11 @@ pub(crate) struct Harness {
     another: String,
     signed_in: Browser,
     another_signed_in: Browser,
+}
+
+fn connect_links() -> ConnectLinkSettings {
+    let return_origins = ReturnOrigins::parse("https://product.example").unwrap();
+    ConnectLinkSettings { brand: Brand::default(), return_origins }
 }
 
 const OPTIONS: &[OptionSpec] = &[
@@ -117,6 +123,7 @@ impl Harness {
             events: events.clone(),
             plans: serde_json::from_value(plans).unwrap(),
             guests,
+            connect_links: connect_links(),
         };
         let user = a_user();
         let token = sign_up(&api, &user, "1").await;

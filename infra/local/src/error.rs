@@ -34,6 +34,12 @@ pub enum LocalError {
     /// `--platforms` is not a JSON object of objects.
     #[error("--platforms cannot be read: {0}")]
     Platforms(#[source] serde_json::Error),
+    /// `--brand` is not the brand of an operator.
+    #[error("--brand cannot be read: {0}")]
+    Brand(#[source] serde_json::Error),
+    /// `--return-origins` has an entry that is no origin.
+    #[error("--return-origins: {0}")]
+    ReturnOrigins(#[from] connections::InvalidReturnOrigin),
     /// The file of `--platform-secrets` cannot be read.
     #[error(
         "{} cannot be read; it must have the id and secret of each platform, such as {{\"linkedin\": {}}}",

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::Parser;
-use connections::Guests;
+use connections::{ConnectLinkSettings, Guests, ReturnOrigins};
 use platforms::{AppCredentials, PlatformSettings};
 use serde_json::json;
 use server::DEFAULT_PLATFORMS;
@@ -77,6 +77,13 @@ pub struct Options {
     /// them the link.
     #[arg(long)]
     pub allow_guests: bool,
+    /// The origins of products, separated by commas, to which the customer with a connect link returns; by default that
+    /// of this service.
+    #[arg(long, value_name = "ORIGINS")]
+    pub return_origins: Option<String>,
+    /// The brand on the pages of connect links: `{"name": "Acme", "logo": "https://…", "color": "#256660"}`.
+    #[arg(long, value_name = "JSON", default_value = "{}")]
+    pub brand: String,
     /// Write the store calls of each function to this file.
     #[arg(long, value_name = "FILE")]
     pub log_calls: Option<PathBuf>,
@@ -88,6 +95,14 @@ pub struct Options {
 impl Options {
     pub(crate) fn guests(&self) -> Guests {
         if self.allow_guests { Guests::Permitted } else { Guests::Denied }
+    }
+
+    pub(crate) fn connect_links(&self, origin: &str) -> Result<ConnectLinkSettings, LocalError> {
+        let return_origins = self.return_origins.as_deref().unwrap_or(origin);
+        Ok(ConnectLinkSettings {
+            brand: serde_json::from_str(&self.brand).map_err(LocalError::Brand)?,
+            return_origins: ReturnOrigins::parse(return_origins)?,
+        })
     }
 
     /// Whether to open the start page: not for programs that wait for the ready file.

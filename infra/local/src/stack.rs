@@ -71,6 +71,7 @@ impl Stack {
             plans: Plans::default(),
             media_limits: MediaLimits::default(),
             guests: options.guests(),
+            connect_links: options.connect_links(origin)?,
             allowed_origins: Vec::new(),
             platforms,
             metrics_token: None,

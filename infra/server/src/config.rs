@@ -12,7 +12,7 @@ use api::{RateLimits, TrustedProxy};
 use auth::oidc::is_private;
 use auth::{ClientSecret, OidcConfig, SignUp};
 use cloud::config::{ConfigError, json, optional, parsed, required};
-use connections::Guests;
+use connections::{ConnectLinkSettings, Guests};
 use domain::clock::Clock;
 use egress::AddressPolicy;
 use platforms::{AppCredentials, AppSource, AppUnavailable, PlatformSettings};
@@ -34,7 +34,7 @@ use crate::sign_in_links::LinkFolder;
 pub const DEFAULT_PLATFORMS: [&str; 7] = ["bluesky", "discord", "ghost", "mastodon", "matrix", "telegram", "wordpress"];
 
 /// The variables, each of which is also read from the file that `NAME_FILE` names.
-const NAMES: [&str; 35] = [
+const NAMES: [&str; 37] = [
     "LISTEN",
     "TLS_CERTIFICATE",
     "TLS_KEY",
@@ -59,6 +59,8 @@ const NAMES: [&str; 35] = [
     "PLANS",
     "MEDIA_LIMITS",
     "GUEST_HAND_OFFS",
+    "BRAND",
+    "RETURN_ORIGINS",
     "ALLOWED_ORIGINS",
     "PRIVATE_ADDRESSES",
     "METRICS_TOKEN",
@@ -160,6 +162,7 @@ impl Config {
         let plans = errors.keep(json("PLANS"));
         let media_limits = errors.keep(json("MEDIA_LIMITS"));
         let guests = errors.keep(parsed("GUEST_HAND_OFFS", false));
+        let connect_links = errors.keep(ConnectLinkSettings::from_env());
         let private_addresses = errors.keep(addresses());
         let platforms = errors.keep(json::<PlatformSettings>("PLATFORMS"));
         let apps = errors.keep(apps());
@@ -178,6 +181,7 @@ impl Config {
                     plans: plans?,
                     media_limits: media_limits?,
                     guests: if guests? { Guests::Permitted } else { Guests::Denied },
+                    connect_links: connect_links?,
                     allowed_origins: list("ALLOWED_ORIGINS"),
                     platforms: platforms.filter(|it| !it.is_empty()).unwrap_or_else(default_platforms),
                     metrics_token: metrics_token?,

@@ -204,6 +204,7 @@ impl Server {
                 events: Arc::new(bus.clone()),
                 plans: settings.service.plans.clone(),
                 guests: settings.service.guests,
+                connect_links: settings.service.connect_links.clone(),
             }))
             .merge(media::router(media::App {
                 api: api_of("media"),

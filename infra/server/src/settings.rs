@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use api::{RateLimits, TrustedProxy};
 use auth::{OidcConfig, SignInLinks, SignUp};
-use connections::Guests;
+use connections::{ConnectLinkSettings, Guests};
 use domain::media::MediaLimits;
 use domain::plan::Plans;
 use egress::AddressPolicy;
@@ -34,6 +34,8 @@ pub struct ServiceSettings {
     pub media_limits: MediaLimits,
     /// `GUEST_HAND_OFFS`: whether guests may connect their accounts for a user.
     pub guests: Guests,
+    /// `BRAND` and `RETURN_ORIGINS`: the operator's brand on the pages of connect links, and where customers return.
+    pub connect_links: ConnectLinkSettings,
     /// `ALLOWED_ORIGINS`: web origins that may call the API (CORS), separated by commas.
     pub allowed_origins: Vec<String>,
     /// `PLATFORMS`: the settings of each platform, as JSON; by default those that need no registration.

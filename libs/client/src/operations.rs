@@ -3,10 +3,10 @@
 use secrecy::SecretString;
 
 use crate::{
-    AccessTokenBody, ApiResponse, AttemptList, ChoiceList, Client, ConnectionDetails, ConnectionList,
+    AccessTokenBody, ApiResponse, AttemptList, ChoiceList, Client, ConnectLink, ConnectionDetails, ConnectionList,
     ConnectionRequest, ConnectionRequestStatus, CreateMedium, DeviceAuthorization, DeviceCodeRequest, Error,
-    IdempotencyKey, ListPosts, ListProfiles, MediumView, NewPost, NewProfile, NewWebhook, PlatformList, Post,
-    PostChanges, PostList, Profile, ProfileChanges, ProfileList, TokenRequest, User, Validation, Webhook,
+    IdempotencyKey, ListPosts, ListProfiles, MediumView, NewConnectLink, NewPost, NewProfile, NewWebhook, PlatformList,
+    Post, PostChanges, PostList, Profile, ProfileChanges, ProfileList, TokenRequest, User, Validation, Webhook,
     WebhookChanges, WebhookDelivery, WebhookDeliveryList, WebhookKey, WebhookList, WebhookWithSecret,
 };
 
@@ -50,6 +50,11 @@ impl Client {
     pub async fn exchange_device_code(&self, device_code: &SecretString) -> CallResult<AccessTokenBody> {
         let body = TokenRequest { device_code: device_code.clone() };
         self.post(&["auth", "device", "token"]).json(&body)?.read().await
+    }
+
+    /// `connectLink.store`: a page on which a customer connects accounts for a profile.
+    pub async fn create_connect_link(&self, link: &NewConnectLink) -> CallResult<ConnectLink> {
+        self.post(&["connect-links"]).json(link)?.read().await
     }
 
     /// `connection.index`

@@ -59,6 +59,7 @@ types!(
     Choice,
     ChoiceList,
     CodeExchange,
+    ConnectLink,
     Connection,
     ConnectionDetails,
     ConnectionList,
@@ -72,6 +73,7 @@ types!(
     FetchedMedium,
     MediumView,
     MetaEntry,
+    NewConnectLink,
     NewPost,
     NewPostMedia,
     NewPostPlatform,
@@ -147,6 +149,7 @@ async fn every_operation_has_a_function() {
 
     client.create_device_code(&read("DeviceCodeRequest")).await.unwrap();
     client.exchange_device_code(&"a".into()).await.unwrap();
+    client.create_connect_link(&read("NewConnectLink")).await.unwrap();
     client.list_connections(&ListConnections { provider: text(), status: text(), profile_id: Some(1) }).await.unwrap();
     client.begin_connection("sandbox", Some(1)).await.unwrap();
     client.poll_connection("sandbox", "a").await.unwrap();
@@ -204,10 +207,12 @@ fn debug_output_shows_no_secret() {
     let token: AccessTokenBody = read("AccessTokenBody");
     let webhook: WebhookWithSecret = read("WebhookWithSecret");
     let device: DeviceAuthorization = read("DeviceAuthorization");
+    let link: ConnectLink = read("ConnectLink");
     for (printed, field) in [
         (format!("{token:?}"), "access_token"),
         (format!("{webhook:?}"), "secret"),
         (format!("{device:?}"), "device_code"),
+        (format!("{link:?}"), "url"),
     ] {
         assert!(printed.contains(&format!("{field}: SecretBox")), "{printed}");
     }

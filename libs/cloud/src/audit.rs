@@ -38,6 +38,7 @@ pub enum Event {
     ConnectionMade,
     ConnectionRemoved,
     /// A webhook endpoint was created.
+    ConnectLinkMade,
     WebhookMade,
     /// The URL, the events or the status of a webhook endpoint were changed.
     WebhookChanged,
@@ -68,6 +69,7 @@ impl Event {
             Self::LockedOut => "locked_out",
             Self::ConnectionMade => "connection_made",
             Self::ConnectionRemoved => "connection_removed",
+            Self::ConnectLinkMade => "connect_link_made",
             Self::WebhookMade => "webhook_made",
             Self::WebhookChanged => "webhook_changed",
             Self::WebhookRotated => "webhook_rotated",

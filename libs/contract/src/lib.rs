@@ -4,6 +4,7 @@
 //! A client ignores the fields that a later version of the service adds.
 
 mod access;
+mod connect_links;
 mod connections;
 mod error;
 mod media;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Deserializer, Serializer};
 pub use self::access::{
     AccessTokenBody, CodeExchange, DeviceAuthorization, DeviceCodeRequest, OAuthToken, TokenRequest, TokenUser, User,
 };
+pub use self::connect_links::{ConnectLink, NewConnectLink};
 pub use self::connections::{
     Choice, ChoiceList, Connection, ConnectionDetails, ConnectionList, ConnectionRequest, ConnectionRequestStatus,
     MetaEntry, Platform, PlatformField, PlatformList, PlatformRule, RuleCondition,

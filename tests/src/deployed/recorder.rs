@@ -206,7 +206,9 @@ fn table(item: &Value) -> String {
     let table = item["TableName"].as_str().unwrap_or_default();
     let entry = ["Key", "Item"].into_iter().find_map(|it| item[it]["entry"]["S"].as_str());
     match entry {
-        Some(entry) if table.ends_with("-vault") => format!("{table}/{}#*", entry.split('#').next().unwrap_or_default()),
+        Some(entry) if table.ends_with("-vault") => {
+            format!("{table}/{}#*", entry.split('#').next().unwrap_or_default())
+        }
         _ => table.to_owned(),
     }
 }

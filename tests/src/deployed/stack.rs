@@ -131,6 +131,7 @@ impl Stack {
         let log_level = if self.deployments.is_multiple_of(2) { "warn" } else { "info" };
         [
             ("Origin", self.origin.as_str()),
+            ("ReturnOrigins", &self.origin),
             ("Architecture", architecture),
             ("LogLevel", log_level),
             ("DeletionProtection", "false"),

@@ -55,6 +55,8 @@ pub fn value(name: &str) -> Option<String> {
         "TOKEN_MAX_DAYS" => "400",
         // The template leaves these empty unless a parameter sets them.
         "ALLOWED_ORIGINS"
+        | "BRAND"
+        | "RETURN_ORIGINS"
         | "SIGN_UP_ALLOWED"
         | "OIDC_SECRET"
         | "OIDC_DISCOVERY"

@@ -30,7 +30,7 @@ fn every_operation_is_fully_described() {
     let operations = operations(&document);
     assert_eq!(
         operations.len(),
-        34,
+        35,
         "those of the specification, DELETE /posts/{{post}}, /posts/validate, attempts, /oauth/token, /platforms, profiles, choices, webhooks"
     );
 

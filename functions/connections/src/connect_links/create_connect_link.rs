@@ -1,0 +1,131 @@
+//! `POST /connect-links`: creates a connect link.
+
+use std::collections::BTreeSet;
+
+use api::openapi::{BadBody, PROFILES, Refused};
+use api::scope_guard::ConnectionsWrite;
+use api::{ApiError, ApiResult, Caller, FieldValue, Fields, RequestBody};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use chrono::TimeDelta;
+use cloud::audit;
+use contract::{NewConnectLink, Timestamp};
+use domain::connect_link::{ConnectLink, DEFAULT_LIFETIME, MAX_LIFETIME, MIN_LIFETIME};
+use domain::id::ProfileId;
+use domain::owner::Owner;
+use domain::profile::ProfileRef;
+use secrecy::ExposeSecret;
+use serde_json::Value;
+use storage::StorageError;
+
+use crate::App;
+use crate::error::ConnectionsError;
+
+/// More than there are platforms.
+const MAX_PLATFORMS: usize = 50;
+
+#[utoipa::path(
+    post,
+    path = "/api/v1/connect-links",
+    operation_id = "connectLink.store",
+    tag = PROFILES,
+    summary = "Create a connect link",
+    description = "Send your customer to `url`. The customer connects accounts for the profile, without an account of this service, and returns to `return_url`. The first browser that opens the link is the only one that can use it. The response is 403 if the operator has set no `ReturnOrigins`.",
+    security(("token" = [])),
+    request_body(content = NewConnectLink),
+    responses((status = 201, description = "The link", body = contract::ConnectLink), Refused, BadBody)
+)]
+pub(crate) async fn create_connect_link(
+    State(app): State<App>,
+    caller: Caller<ConnectionsWrite>,
+    incoming: RequestBody,
+) -> ApiResult<(StatusCode, Json<contract::ConnectLink>)> {
+    let origins = &app.connect_links.return_origins;
+    if origins.is_empty() {
+        let reason = "This deployment has no connect links. Ask its operator to set ReturnOrigins.";
+        return Err(ApiError::Forbidden(reason.to_owned()));
+    }
+    let mut fields = incoming.fields(&["profile_id", "platforms", "return_url", "expires_in"])?;
+    let of_profile = app.required_profile(caller.owner, &mut fields).await?;
+    let platforms = app.listed_platforms(&mut fields);
+    let return_url = fields.required_text("return_url").and_then(|raw| match origins.return_url(&raw) {
+        Ok(url) => Some(url),
+        Err(error) => {
+            fields.add("return_url", error);
+            None
+        }
+    });
+    let lifetime = lifetime(&mut fields);
+    // A profile or URL that is missing is an error of the fields.
+    let (Some(of_profile), Some(return_url)) = fields.finish((of_profile, return_url))? else {
+        return Err(ApiError::Internal);
+    };
+
+    let now = app.api.clock.now();
+    let link = ConnectLink {
+        link_id: app.api.ids.fresh(),
+        user_id: caller.user_id(),
+        of_profile,
+        platforms,
+        return_url,
+        created_at: now,
+        expires_at: now + lifetime,
+        revision: 0,
+        browser: None,
+        flows: Vec::new(),
+        end: None,
+    };
+    let secret = app.connect_flows().create_link(&link).await.map_err(ConnectionsError::from)?;
+    audit::Entry::new(audit::Event::ConnectLinkMade).user(caller.user_id()).address(caller.ip).write();
+    let response = contract::ConnectLink {
+        id: link.link_id.get(),
+        url: format!("{}/connect-links/{}", app.api.origin, secret.expose_secret()).into(),
+        expires_at: Timestamp(link.expires_at),
+    };
+    Ok((StatusCode::CREATED, Json(response)))
+}
+
+fn lifetime(fields: &mut Fields) -> TimeDelta {
+    let (min, max) = (MIN_LIFETIME.num_seconds(), MAX_LIFETIME.num_seconds());
+    let FieldValue::Value(seconds) = fields.integer("expires_in") else { return DEFAULT_LIFETIME };
+    match i64::try_from(seconds) {
+        Ok(seconds) if (min..=max).contains(&seconds) => TimeDelta::seconds(seconds),
+        _ => {
+            fields.add("expires_in", format_args!("must be from {min} to {max} seconds"));
+            DEFAULT_LIFETIME
+        }
+    }
+}
+
+impl App {
+    async fn required_profile(&self, owner: Owner, fields: &mut Fields) -> Result<Option<ProfileRef>, StorageError> {
+        let id = match fields.integer("profile_id") {
+            FieldValue::Value(id) => id,
+            FieldValue::Invalid => return Ok(None),
+            FieldValue::Absent | FieldValue::Null => {
+                fields.add("profile_id", "is required");
+                return Ok(None);
+            }
+        };
+        self.found_profile(owner, ProfileId::new(id), fields).await
+    }
+
+    /// The platforms of a link; none for all.
+    fn listed_platforms(&self, fields: &mut Fields) -> Vec<String> {
+        let entries = fields.bounded_list("platforms", MAX_PLATFORMS).value().unwrap_or_default();
+        let mut platforms = BTreeSet::new();
+        for (index, entry) in entries.into_iter().enumerate() {
+            match entry {
+                Value::String(name) if self.platforms.get(&name).is_some() => {
+                    platforms.insert(name);
+                }
+                _ => {
+                    let names = self.platforms.names().join(", ");
+                    fields.add(&format!("platforms.{index}"), format_args!("must be one of: {names}"));
+                }
+            }
+        }
+        platforms.into_iter().collect()
+    }
+}
