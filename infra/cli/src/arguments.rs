@@ -14,7 +14,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 pub(crate) use self::content::{ConnectionsCommand, Edit, ListArguments, Post, PostsCommand};
 pub(crate) use self::files::{Export, Format, Import};
-pub(crate) use self::profiles::ProfilesCommand;
+pub(crate) use self::profiles::{ConnectLink, ProfilesCommand};
 pub(crate) use self::webhooks::{Listen, WebhooksCommand};
 
 const EXIT_CODES: &str = "\
@@ -65,6 +65,8 @@ pub(crate) enum Command {
     Platforms,
     /// Connect an account in a browser.
     Connect(Connect),
+    /// Create a link with which a customer connects accounts for a profile.
+    ConnectLink(ConnectLink),
     /// Manage connected accounts.
     Connections {
         #[command(subcommand)]

@@ -54,6 +54,7 @@ async fn run(arguments: Arguments) -> Result<(), CliError> {
         Command::Platforms => connecting::platforms(&Session::open(&common)?).await,
         Command::Connect(it) => connecting::connect(&Session::open(&common)?, &it).await,
         Command::Connections { command } => connecting::run(&Session::open(&common)?, command).await,
+        Command::ConnectLink(arguments) => profiles::create_link(&Session::open(&common)?, arguments).await,
         Command::Profiles { command } => profiles::run(&Session::open(&common)?, command).await,
         Command::Post(it) => {
             let session = Session::open(&common)?;

@@ -1,13 +1,23 @@
-//! `social profiles …`.
+//! `social profiles …` and `social connect-link`.
 
-use client::{ListProfiles, NewProfile, Profile, ProfileChanges};
+use client::{ListProfiles, NewConnectLink, NewProfile, Profile, ProfileChanges};
 
-use crate::arguments::ProfilesCommand;
+use secrecy::ExposeSecret;
+
+use crate::arguments::{ConnectLink, ProfilesCommand};
 use crate::error::CliError;
 use crate::output::{self, plain};
 use crate::session::Session;
 
 const PER_PAGE: u64 = 100;
+
+/// Prints the URL, which the caller sends to the customer.
+pub(crate) async fn create_link(session: &Session, arguments: ConnectLink) -> Result<(), CliError> {
+    let ConnectLink { profile, return_url, platforms, expires_in } = arguments;
+    let link = NewConnectLink { profile_id: profile, platforms, return_url, expires_in };
+    let link = session.client.create_connect_link(&link).await?;
+    output::line(if session.json { &link.json } else { link.url.expose_secret() })
+}
 
 pub(crate) async fn run(session: &Session, command: ProfilesCommand) -> Result<(), CliError> {
     let client = &session.client;

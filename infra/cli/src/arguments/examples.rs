@@ -17,6 +17,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("status", &["social status"]),
     ("platforms", &["social platforms", "social platforms --json"]),
     ("connect", &["social connect mastodon", "social connect mastodon --for 7"]),
+    (
+        "connect-link",
+        &[
+            "social connect-link 7 --return-url https://product.example/connected",
+            "social connect-link 7 --return-url https://product.example/connected --platform mastodon --expires-in 86400",
+        ],
+    ),
     ("connections", &["social connections", "social connections show mastodon/harbour"]),
     ("connections list", &["social connections list"]),
     ("connections show", &["social connections show mastodon/harbour"]),

@@ -1,6 +1,21 @@
-//! Arguments of `social profiles`.
+//! Arguments of `social profiles` and `social connect-link`.
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
+
+#[derive(Args)]
+pub(crate) struct ConnectLink {
+    /// Id of the profile, as `social profiles list` shows it.
+    pub(crate) profile: u64,
+    /// Page of your product to which the customer returns; the operator permits its origin.
+    #[arg(long, value_name = "URL")]
+    pub(crate) return_url: String,
+    /// Platform that the customer may choose; repeatable. Default: all.
+    #[arg(long = "platform", value_name = "PLATFORM")]
+    pub(crate) platforms: Vec<String>,
+    /// Seconds until the link expires, at most seven days. Default: an hour.
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) expires_in: Option<u64>,
+}
 
 #[derive(Subcommand)]
 pub(crate) enum ProfilesCommand {
