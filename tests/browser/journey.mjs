@@ -8,6 +8,7 @@ import { readFileSync, mkdirSync } from 'node:fs';
 import zlib from 'node:zlib';
 import { parseArgs } from 'node:util';
 import { postEverywhere, reelAndCarousel } from './everywhere.mjs';
+import { connectLink } from './links.mjs';
 import { ownApproval, ownComposer, ownConnections, ownFrames, ownPlatforms, ownPosts, ownWebhooks } from './own.mjs';
 import { DESKTOP, accessibilityFindings, openPage } from './page.mjs';
 import { approveProgram } from './program.mjs';
@@ -398,6 +399,7 @@ await step('a user cancels a post, and retries a failed one', () => ownPosts(too
 await step('a user publishes the draft of an assistant, and corrects what was refused', () =>
   ownApproval(tools, token, connection));
 await step('a user reconnects an account with a lost grant', () => ownConnections(tools, token, connection));
+await step('a customer connects an account with a link', () => connectLink(tools, token));
 await step('a user sees the responses of a webhook endpoint', () => ownWebhooks(tools, token));
 
 const everywhere = await step('one post goes to an account on every fake', () =>

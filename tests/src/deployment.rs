@@ -11,7 +11,7 @@ use std::{
 use reqwest::Client;
 use serde_json::{Value, json};
 
-pub use self::user::{User, targets};
+pub use self::user::{User, complete_consent, targets};
 use crate::{
     aws::{PASSWORD, UserPool},
     browser::{Browser, Page},

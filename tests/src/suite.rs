@@ -5,6 +5,7 @@ mod action;
 mod alt_texts;
 mod auth;
 mod command_line;
+mod connect_links;
 mod connections;
 pub mod crash;
 mod documents;
@@ -45,6 +46,7 @@ pub fn checks() -> Vec<Check> {
         scopes::checks(),
         connections::checks(),
         profiles::checks(),
+        connect_links::checks(),
         grants::checks(),
         media::checks(),
         documents::checks(),

@@ -1,17 +1,17 @@
-//! The journey by a program in TypeScript, whose client is made from the
-//! document that is served. The user is simulated here.
+//! The journey, and a product with a customer, by programs in TypeScript whose client is made from the document that is
+//! served. The user and the customer are simulated here.
 
 use std::{
     io::{BufRead, BufReader},
     path::Path,
-    process::{ChildStdout, Command, Stdio},
+    process::{Command, Stdio},
 };
 
 use steps::{ROOT, report::say, tools};
 
 use crate::{
     browser::Browser,
-    deployment::{Deployment, unique_email},
+    deployment::{Deployment, complete_consent, unique_email},
     ensure,
     error::{Result, TestError},
     harness::Ready,
@@ -20,49 +20,65 @@ use crate::{
 
 const FOLDER: &str = "tests/typescript";
 
-/// Compiles the program against the document and runs it.
-pub async fn journey(ready: &Ready) -> Result {
+/// Compiles the programs against the document and runs them. `product` is the URL at which the product of the second one
+/// listens.
+pub async fn journey(ready: &Ready, product: &str) -> Result {
     tools::typescript()?;
     let folder = Path::new(ROOT).join(FOLDER);
     compile(&folder, ready)?;
+    let deployment = Deployment::new(ready.clone()).await?;
 
     let files = tempfile::TempDir::new()?;
     let picture = files.path().join("picture.png");
     std::fs::write(&picture, picture::png(64, 48, [30, 120, 90]))?;
     let mut node = Command::new("node");
     node.arg(folder.join("built/journey.js")).arg(&ready.origin).arg(&picture);
-    let mut program = node.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
-    let out = program.stdout.take().ok_or_else(|| TestError::new("the program has no output"))?;
-    let last = match approve_until_end(out, ready).await {
-        Ok(last) => last,
-        Err(error) => {
-            program.kill()?;
-            return Err(error);
-        }
-    };
-    let status = program.wait()?;
-    ensure!(status.success(), "the program ended with {status} after {last:?}");
+    let (mut browser, email) = (deployment.browser()?, unique_email());
+    let last = run(node, async |address| approve(&deployment, &mut browser, address, &email).await).await?;
     let words: Vec<_> = last.split(' ').map(|it| if it.starts_with("http") { "URL" } else { it }).collect();
     let expected = ["published", "post", "URL", "reply", "URL", "reply", "URL"];
     ensure!(words == expected, "the program ended with {last:?}");
     say(&format!("ok    the journey in TypeScript ended: {last}"));
+
+    let mut node = Command::new("node");
+    node.arg(folder.join("built/customer.js")).args([&ready.origin, &ready.token, product]);
+    let mut browser = deployment.browser()?;
+    let last = run(node, async |link| connect_as_customer(&mut browser, link, product).await).await?;
+    ensure!(last.starts_with("published ") && last.ends_with(" for true"), "the product ended with {last:?}");
+    say(&format!("ok    the product published for its customer: {last}"));
     Ok(())
 }
 
-/// Opens each address that the program asks the user to open, until the program ends. Returns its
-/// last line.
-async fn approve_until_end(stdout: ChildStdout, ready: &Ready) -> Result<String> {
-    let deployment = Deployment::new(ready.clone()).await?;
-    let (mut browser, email) = (deployment.browser()?, unique_email());
+/// Runs a program and opens each address that it asks the user to open. Returns its last line.
+async fn run(mut node: Command, mut open: impl AsyncFnMut(&str) -> Result) -> Result<String> {
+    let mut program = node.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
+    let out = program.stdout.take().ok_or_else(|| TestError::new("the program has no output"))?;
     let mut last = String::new();
     // The program waits for the user, and there is nothing else to do meanwhile.
-    for line in BufReader::new(stdout).lines() {
+    for line in BufReader::new(out).lines() {
         last = line?;
-        if let Some(address) = last.strip_prefix("open ") {
-            approve(&deployment, &mut browser, address, &email).await?;
+        if let Some(address) = last.strip_prefix("open ")
+            && let Err(error) = open(address).await
+        {
+            program.kill()?;
+            return Err(error);
         }
     }
+    let status = program.wait()?;
+    ensure!(status.success(), "the program ended with {status} after {last:?}");
     Ok(last)
+}
+
+/// The customer of a product opens a connect link, connects an account, and returns.
+async fn connect_as_customer(browser: &mut Browser, link: &str, product: &str) -> Result {
+    let page = browser.open(link).await?;
+    let page = browser.press(&page, "Continue", &[]).await?;
+    let page = browser.press(&page, "Sandbox", &[]).await?;
+    let page = complete_consent(browser, page, 0, "Allow").await?;
+    let page = browser.press(&page, "Done", &[]).await?;
+    let is_back = page.url.as_str().starts_with(product) && page.url.as_str().ends_with("&status=completed");
+    ensure!(is_back && page.html.contains("Thank you"), "{}", page.test_error("the customer is not back"));
+    Ok(())
 }
 
 /// Generates types from the document, which must not warn, and compiles the program with them.

@@ -11,7 +11,7 @@ use serde_json::json;
 use tests::{
     error::{Result, TestError},
     file_server,
-    harness::{Harness, LIFTED, Ready},
+    harness::{Harness, LIFTED, Ready, free_port},
     program::done,
     template::ROOT,
     tools::{SCHEMATHESIS, install_browser_driver},
@@ -36,6 +36,8 @@ enum Reader {
     Browser,
 }
 
+const BRAND: &str = r##"{"name": "Acme Boats", "logo": "/assets/icon.svg", "color": "#7a2f8f"}"##;
+
 #[tokio::main]
 async fn main() -> ExitCode {
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -47,13 +49,19 @@ async fn run(reader: Reader) -> Result {
     let files = file_server::start().await?.to_string();
     if matches!(reader, Reader::Browser) {
         // The file server hosts the client document of an app that asks for access.
-        arguments.extend(["--fakes", "--allow-fetch-from", &files]);
+        arguments.extend(["--fakes", "--allow-fetch-from", &files, "--brand", BRAND]);
+    }
+    let product = free_port()?;
+    let (product, origin) = (format!("http://127.0.0.1:{product}/"), format!("127.0.0.1:{product}"));
+    let return_origins = product.trim_end_matches('/');
+    if matches!(reader, Reader::Typescript) {
+        arguments.extend(["--allow-fetch-from", &origin, "--return-origins", return_origins]);
     }
     let local = Harness::start(&arguments).await?;
     let folder = tempfile::TempDir::new()?;
     let mut command = match reader {
         Reader::Schemathesis => schemathesis(local.ready())?,
-        Reader::Typescript => return typescript::journey(local.ready()).await,
+        Reader::Typescript => return typescript::journey(local.ready(), &product).await,
         Reader::Browser => {
             install_browser_driver()?;
             let ready = local.ready();

@@ -62,21 +62,8 @@ impl<'a> User<'a> {
 
     /// Completes the consent page and the choice of accounts after it; returns the last page.
     pub async fn consent(&mut self, request: &Value, account: usize, press: &str) -> Result<Page> {
-        let mut page = self.browser.open(text(request, "authorization_url")?).await?;
-        for _ in 0..6 {
-            let Some((form, button)) = page.form_with_button(press) else {
-                let Some(form) = page.forms().into_iter().find(has_choice) else {
-                    return Ok(page);
-                };
-                // The service asks which of the granted accounts to connect.
-                let chosen = choice(&form, 0);
-                page = self.browser.submit(&page, &form, form.buttons.first(), &pairs(chosen.as_ref())).await?;
-                continue;
-            };
-            let chosen = choice(&form, account);
-            page = self.browser.submit(&page, &form, Some(&button), &pairs(chosen.as_ref())).await?;
-        }
-        Err(page.test_error("the connect flow never ends"))
+        let page = self.browser.open(text(request, "authorization_url")?).await?;
+        complete_consent(&mut self.browser, page, account, press).await
     }
 
     /// Uploads a file and returns its path.
@@ -150,6 +137,25 @@ impl<'a> User<'a> {
 pub fn targets(connections: &[&Value]) -> Result<Value> {
     let entry = |it: &&Value| Ok(json!({ "connected_account_id": integer(it, "id")? }));
     Ok(Value::Array(connections.iter().map(entry).collect::<Result<_>>()?))
+}
+
+/// Completes the consent page and the choice of accounts after it; returns the last page.
+pub async fn complete_consent(browser: &mut Browser, page: Page, account: usize, press: &str) -> Result<Page> {
+    let mut page = page;
+    for _ in 0..6 {
+        let Some((form, button)) = page.form_with_button(press) else {
+            let Some(form) = page.forms().into_iter().find(has_choice) else {
+                return Ok(page);
+            };
+            // The service asks which of the granted accounts to connect.
+            let chosen = choice(&form, 0);
+            page = browser.submit(&page, &form, form.buttons.first(), &pairs(chosen.as_ref())).await?;
+            continue;
+        };
+        let chosen = choice(&form, account);
+        page = browser.submit(&page, &form, Some(&button), &pairs(chosen.as_ref())).await?;
+    }
+    Err(page.test_error("the connect flow never ends"))
 }
 
 fn has_choice(form: &Form) -> bool {

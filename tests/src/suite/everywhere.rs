@@ -245,7 +245,7 @@ async fn openapi_document_describes_every_operation(deployment: &Deployment) -> 
             ensure!(2 <= responses, "{method} {path} has no errors");
         }
     }
-    same(found, 34, "operations of the document")?;
+    same(found, 35, "operations of the document")?;
     for id in ["deviceCode.store", "deviceCode.token", "connectionOAuth.store", "connectionOAuth.status"] {
         ensure!(document.to_string().contains(&format!("\"{id}\"")), "the operation id {id} is missing");
     }

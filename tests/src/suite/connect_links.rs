@@ -1,0 +1,135 @@
+//! Connect links: a customer connects accounts for a profile, without an account of the service.
+
+use serde_json::json;
+
+use super::pages::check_page;
+use crate::{
+    browser::{Browser, Page},
+    checks,
+    deployment::{Deployment, User, complete_consent},
+    ensure,
+    error::{Result, same},
+    http_response::{integer, list, text},
+    runner::Check,
+};
+
+pub(super) fn checks() -> Vec<Check> {
+    checks!(
+        "connect links",
+        [
+            customer_connects_accounts_and_returns,
+            customer_cancels_and_returns,
+            link_works_in_one_browser_only,
+            invalid_link_is_refused,
+        ]
+    )
+}
+
+struct Link {
+    id: i64,
+    url: String,
+    profile: i64,
+}
+
+async fn a_link(user: &User<'_>) -> Result<Link> {
+    let profile = integer(&user.api.post("/profiles", &json!({ "name": "The Harbor" })).await?.ok(201)?, "id")?;
+    let return_url = format!("{}/docs", user.deployment.origin());
+    let body = json!({ "profile_id": profile, "return_url": return_url });
+    let link = user.api.post("/connect-links", &body).await?.ok(201)?;
+    Ok(Link { id: integer(&link, "id")?, url: text(&link, "url")?.to_owned(), profile })
+}
+
+/// Opens the link; returns the page with the platforms.
+async fn open(browser: &mut Browser, link: &Link) -> Result<Page> {
+    let page = browser.open(&link.url).await?;
+    check_page(&page, true)?;
+    let page = browser.press(&page, "Continue", &[]).await?;
+    check_page(&page, true)?;
+    Ok(page)
+}
+
+/// Connects an account of the sandbox; returns the page with the platforms.
+async fn connect(browser: &mut Browser, page: &Page, account: usize) -> Result<Page> {
+    let Some(form) = page.form_with_field("csrf").filter(|it| it.action.ends_with("/connect")) else {
+        return Err(page.test_error("there are no platforms"));
+    };
+    let sandbox = form.buttons.iter().find(|it| it.sends.as_ref().is_some_and(|(_, value)| value == "sandbox"));
+    let consent = browser.submit(page, &form, sandbox, &[]).await?;
+    complete_consent(browser, consent, account, "Allow").await
+}
+
+fn returned(page: &Page, link: &Link, status: &str) -> Result {
+    let query = format!("connect_link={}&status={status}", link.id);
+    ensure!(
+        page.url.path() == "/docs" && page.url.query() == Some(&query),
+        "{}",
+        page.test_error("it is not the product")
+    );
+    Ok(())
+}
+
+async fn customer_connects_accounts_and_returns(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
+    let link = a_link(&user).await?;
+    let mut browser = deployment.browser()?;
+    let first = browser.open(&link.url).await?;
+    ensure!(first.html.contains(&user.email), "{}", first.test_error("the page does not name the recipient"));
+
+    let mut page = open(&mut browser, &link).await?;
+    for account in [0, 1, 0] {
+        page = connect(&mut browser, &page, account).await?;
+        check_page(&page, true)?;
+    }
+    let listed = user.api.get(&format!("/connections?profile_id={}", link.profile)).await?.ok(200)?;
+    same(list(&listed, "data")?.len(), 2, "the accounts of the profile, one of which was connected twice")?;
+    let end = browser.press(&page, "Done", &[]).await?;
+    returned(&end, &link, "completed")?;
+    returned(&browser.open(&link.url).await?, &link, "completed")
+}
+
+async fn customer_cancels_and_returns(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
+    let link = a_link(&user).await?;
+    let mut browser = deployment.browser()?;
+    let page = open(&mut browser, &link).await?;
+    returned(&browser.press(&page, "Cancel", &[]).await?, &link, "cancelled")
+}
+
+async fn link_works_in_one_browser_only(deployment: &Deployment) -> Result {
+    let user = deployment.new_user().await?;
+    let link = a_link(&user).await?;
+    let (mut first, mut second) = (deployment.browser()?, deployment.browser()?);
+    let preview = second.open(&link.url).await?;
+    let page = open(&mut first, &link).await?;
+
+    for refused in [
+        second.open(&link.url).await?,
+        second.press(&preview, "Continue", &[]).await?,
+        second.open(page.url.as_str()).await?,
+        user.browser.clone().open(page.url.as_str()).await?,
+    ] {
+        same(refused.status.as_u16(), 403, "the status of another browser")?;
+        check_page(&refused, true)?;
+    }
+    connect(&mut first, &page, 0).await?;
+    Ok(())
+}
+
+async fn invalid_link_is_refused(deployment: &Deployment) -> Result {
+    let (user, other) = (deployment.new_user().await?, deployment.new_user().await?);
+    let profile = integer(&user.api.post("/profiles", &json!({ "name": "The Harbor" })).await?.ok(201)?, "id")?;
+    let return_url = format!("{}/docs", deployment.origin());
+    for (body, field) in [
+        (json!({ "return_url": return_url }), "profile_id"),
+        (json!({ "profile_id": profile }), "return_url"),
+        (json!({ "profile_id": profile, "return_url": "https://evil.example/" }), "return_url"),
+        (json!({ "profile_id": profile, "return_url": return_url, "expires_in": 1 }), "expires_in"),
+        (json!({ "profile_id": profile, "return_url": return_url, "platforms": ["myspace"] }), "platforms.0"),
+    ] {
+        user.api.post("/connect-links", &body).await?.invalid(&[field])?;
+    }
+    let body = json!({ "profile_id": profile, "return_url": return_url });
+    other.api.post("/connect-links", &body).await?.invalid(&["profile_id"])?;
+    let missing = deployment.browser()?.open(&format!("{}/connect-links/unknown", deployment.origin())).await?;
+    same(missing.status.as_u16(), 404, "the status of a link that does not exist")
+}

@@ -1,0 +1,30 @@
+// A product that publishes for its customer: a profile, a connect link, a webhook and a post.
+import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
+import createClient from 'openapi-fetch';
+import { Webhook } from 'standardwebhooks';
+import type { paths } from './api.js';
+const [baseUrl = '', token = '', url = ''] = process.argv.slice(2);
+const api = createClient<paths>({ baseUrl, headers: { authorization: `Bearer ${token}` } });
+const need = <T>({ data, error }: { data?: T; error?: unknown }): T => data ?? fail(error);
+const fail = (error: unknown): never => { throw new Error(JSON.stringify(error)); };
+const webhook = need(await api.POST('/api/v1/webhooks', { body: { url } }));
+type Event = { type: string; data: Record<string, unknown> };
+const waiting = new Map<string, (data: Event['data']) => void>();
+const event = (type: string) => new Promise<Event['data']>((heard) => waiting.set(type, heard));
+createServer(async (request, response) => {
+  if (request.method === 'GET') return response.end('<html lang="en"><title>Product</title><h1>Thank you</h1>');
+  const message = new Webhook(webhook.secret).verify(await text(request), request.headers as Record<string, string>);
+  response.end(() => waiting.get((message as Event).type)?.((message as Event).data));
+}).listen(Number(new URL(url).port));
+const params = { path: { webhook: webhook.id } };
+await api.POST('/api/v1/webhooks/{webhook}/test', { params });
+while (need(await api.GET('/api/v1/webhooks/{webhook}', { params })).status !== 'enabled');
+const profile = need(await api.POST('/api/v1/profiles', { body: { name: 'The Harbor' } }));
+const link = need(await api.POST('/api/v1/connect-links', { body: { profile_id: profile.id, return_url: url } }));
+console.log('open', link.url);
+const [account, published] = [await event('connection.created'), event('target.published')];
+const platforms = [{ connected_account_id: Number(account['connection_id']) }];
+need(await api.POST('/api/v1/posts', { body: { content: 'Hello', platforms, scheduled_at: 'now' } }));
+console.log('published', (await published)['platform_post_id'], 'for', account['profile_id'] === profile.id);
+process.exit();
