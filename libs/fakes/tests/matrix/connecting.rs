@@ -20,6 +20,8 @@ async fn an_account_is_described_and_its_password_is_forgotten() {
     let (_, account) = harness().await;
 
     assert_eq!(account.profile.account_id, USER);
+    // Any server can claim this account, so the grant is of the server that has the password.
+    assert!(account.grant_name().starts_with(&format!("{USER} at http")), "{}", account.grant_name());
     assert_eq!(account.profile.username.as_deref(), Some("keeper:lighthouse.example"));
     assert_eq!(account.profile.display_name.as_deref(), Some("The keeper"));
     assert_eq!(account.profile.profile_url.as_deref(), Some("https://matrix.to/#/@keeper:lighthouse.example"));

@@ -19,6 +19,8 @@ async fn an_account_is_known_by_its_site() {
     let place = harness.fake.home().replace("http://", "");
 
     assert_eq!(account.profile.account_id, format!("2@{place}"));
+    // Any site can claim this account, so the grant is of the site that has the password.
+    assert!(account.grant_name().starts_with(&format!("2@{place} at {}", harness.fake.home())));
     assert_eq!(account.profile.username, Some(format!("{USER}@{place}")));
     assert_eq!(account.profile.display_name.as_deref(), Some("Harbour & Lighthouse"));
     assert!(account.profile.profile_url.unwrap().starts_with(&harness.fake.home()));

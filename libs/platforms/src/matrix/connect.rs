@@ -180,7 +180,9 @@ impl Matrix {
         match self.about_user(device, &grant.user).await {
             Ok(AccountDetails { profile, rules }) => {
                 let credentials = Credentials { extra: Some(grant.store()), ..credentials };
-                Ok(Account { profile, scopes: vec![SCOPE.to_owned()], rules, grant: None, credentials })
+                // A server can claim any account, so a grant of another server never replaces the credentials of this one.
+                let name = format!("{} at {}", profile.account_id, grant.server);
+                Ok(Account { profile, scopes: vec![SCOPE.to_owned()], rules, grant: Some(name), credentials })
             }
             Err(error) => {
                 self.end(&grant, &credentials, now).await;

@@ -328,7 +328,9 @@ impl Wordpress {
         })?;
         identity.check_role().map_err(AccountError::Role)?;
         let (profile, scopes) = (identity.profile(&grant.root), identity.scopes());
-        Ok(Account { profile, scopes, rules: rules(), grant: None, credentials: grant.with(password) })
+        // A site can claim any account, so a grant of another site never replaces the credentials of this one.
+        let name = format!("{} at {}", profile.account_id, grant.root.as_str());
+        Ok(Account { profile, scopes, rules: rules(), grant: Some(name), credentials: grant.with(password) })
     }
 }
 
