@@ -397,11 +397,11 @@ impl<'a> PageRequest<'a> {
         Ok(self.app.scheduling.draft(self.session.user, request).await.map_err(PostsError::from)?)
     }
 
-    /// Those of the profile that the post or the first chosen account belongs to, otherwise the user's own.
+    /// The accounts of the profile to which the post or the first chosen account belongs, otherwise the user's own.
     fn offered_connections(&self, post: Option<&Post>, entries: &Entries) -> Vec<Connection> {
         let chosen = entries.accounts().next();
         let chosen = chosen.and_then(|(id, _)| self.connections.iter().find(|it| it.connection_id == id));
-        let of_profile = match post.filter(|it| !it.targets.is_empty()) {
+        let of_profile = match post.filter(|it| !it.targets.is_empty() || it.of_profile.is_some()) {
             Some(post) => post.of_profile.as_ref(),
             None => chosen.and_then(|it| it.of_profile.as_ref()),
         };

@@ -105,13 +105,14 @@ impl Post {
     }
 
     /// A post belongs to the profile of its accounts, which must be the same. Without accounts, it keeps the profile that
-    /// it had.
+    /// it had, and so does a target whose account is disconnected.
     fn join_profile(&mut self, accounts: &Accounts, named: &[NewTarget], errors: &mut ValidationErrors) {
         let owner = |(index, target): (usize, &Target)| {
-            let account = accounts.get(&target.connection_id)?;
-            Some((requested_index(target, index, named), account.of_profile.clone()))
+            let account = accounts.get(&target.connection_id);
+            let of_profile = account.map_or_else(|| self.of_profile.clone(), |it| it.of_profile.clone());
+            (requested_index(target, index, named), of_profile)
         };
-        let owners: Vec<_> = self.targets.iter().enumerate().filter_map(owner).collect();
+        let owners: Vec<_> = self.targets.iter().enumerate().map(owner).collect();
         let Some(((_, first), others)) = owners.split_first() else { return };
         for (index, _) in others.iter().filter(|it| it.1 != *first) {
             errors.add(
