@@ -14,7 +14,7 @@ use platforms::{Connect, FieldValues};
 use storage::MAX_CONNECTED;
 
 use crate::App;
-use crate::flow_pages::{ACCOUNT_FIELD, TypedValues, action, with_refresh};
+use crate::flow_pages::{ACCOUNT_FIELD, TypedValues, action, sentence, with_refresh};
 use crate::participant::{FlowAccessError, FlowVisit, Visitor};
 
 type Form = BTreeMap<String, String>;
@@ -54,7 +54,12 @@ async fn page(app: &App, visit: &FlowVisit) -> Result<Response, FlowAccessError>
         }
         _ if !connect_flow.is_open(now) => {
             let text = format!("Nothing was connected. {}", visit.how_to_retry());
-            let page = visit.end("This link has expired", "A link is valid for ten minutes.", &text, false, true)?;
+            let (heading, notice) = if connect_flow.link.is_some() {
+                ("This took too long", "You have ten minutes to connect an account.")
+            } else {
+                ("This link has expired", "A link is valid for ten minutes.")
+            };
+            let page = visit.end(heading, notice, &text, false, true)?;
             page.status(StatusCode::GONE).into_response()
         }
         FlowState::CollectingInput | FlowState::AwaitingCallback => {
@@ -98,14 +103,6 @@ async fn describe_connected(
         [others @ .., last] => format!("{} and {last} on {title} are connected.", others.join(", ")),
     };
     Ok((sentence, title))
-}
-
-/// Makes a reason, which may be a platform's message, a sentence.
-fn sentence(reason: &str) -> String {
-    let reason = reason.trim().trim_end_matches('.');
-    let mut chars = reason.chars();
-    let first = chars.next().map(|it| it.to_uppercase().to_string()).unwrap_or_default();
-    format!("{first}{}.", chars.as_str())
 }
 
 /// Starts the authorization with the field values, or completes the flow with the selected
@@ -207,7 +204,7 @@ fn not_processed(visit: &FlowVisit, error: FlowLockError) -> Result<Response, Fl
         FlowLockError::Theirs => Err(FlowAccessError::AnotherBrowser),
         FlowLockError::MovedOn => Ok(flow_page(visit)),
         FlowLockError::Spent => {
-            let text = format!("This link accepts ten attempts. {}", visit.how_to_retry());
+            let text = format!("You have made ten attempts. {}", visit.how_to_retry());
             visit.refuse(StatusCode::TOO_MANY_REQUESTS, "Too many attempts", &text, true)
         }
     }

@@ -7,7 +7,7 @@ use askama::Template;
 use axum::http::header::REFRESH;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use connecting::{AccountChoice, LoadedFlow};
+use connecting::{AccountChoice, LoadedFlow, link_accounts_path};
 use domain::id::ProfileId;
 use domain::web_address::is_web_address;
 use platforms::{Connect, Field, Instructions};
@@ -32,6 +32,8 @@ struct FormPage<'a> {
     title: &'a str,
     recipient: &'a Recipient,
     is_guest: bool,
+    /// What a guest permits, for a sentence.
+    permissions: &'static str,
     /// Whether the platform asks for consent. It does not when a typed secret alone gives access.
     is_asked_there: bool,
     inputs: Vec<Input>,
@@ -137,6 +139,7 @@ impl FlowVisit {
             title: &title,
             recipient: &self.recipient,
             is_guest: self.participant.session().is_none(),
+            permissions: platforms::permissions(platform.name()),
             is_asked_there: !platform.fields().iter().any(|it| it.secret && it.optional.is_none()),
             inputs,
             error: typed.error.as_deref(),
@@ -258,11 +261,14 @@ pub(crate) fn with_refresh(page: Page, refresh: HeaderValue) -> Response {
     response
 }
 
-/// The page of a connect link with its accounts, to which its flows lead back.
-pub(crate) fn link_accounts_path(key: &str) -> String {
-    format!("/connect-links/{key}/accounts")
-}
-
 pub(crate) fn action(loaded: &LoadedFlow) -> String {
     format!("/connect/{}", loaded.state_token.expose_secret())
+}
+
+/// Makes a reason, which may be a platform's message, a sentence.
+pub(crate) fn sentence(reason: &str) -> String {
+    let reason = reason.trim().trim_end_matches('.');
+    let mut chars = reason.chars();
+    let first = chars.next().map(|it| it.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", chars.as_str())
 }

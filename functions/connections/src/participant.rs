@@ -15,7 +15,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use chrono::TimeDelta;
-use connecting::{ConnectingError, LoadedFlow};
+use connecting::{ConnectingError, LoadedFlow, link_accounts_path};
 use domain::connect_flow::{EntryPoint, FlowAccess, FlowOwner};
 use domain::token;
 use secrecy::{ExposeSecret, SecretString};
@@ -70,6 +70,10 @@ pub(crate) enum FlowAccessError {
     },
     /// A guest or the owner continues the flow in another browser.
     AnotherBrowser,
+    /// The connect link of the flow has ended or expired.
+    LinkClosed {
+        page: String,
+    },
     Page(PageError),
 }
 
@@ -111,6 +115,16 @@ impl App {
             }
             (FlowAccess::Denied | FlowAccess::Owner, None) => return Err(FlowAccessError::SignedOut { back }),
         };
+        if let (Some(link), Participant::Guest(browser)) = (&loaded.flow.link, &participant) {
+            let now = self.api.clock.now();
+            let found = self.connect_flows().find_link(link.key.clone()).await?.ok_or(FlowAccessError::Unknown)?;
+            if user.disabled {
+                return Err(FlowAccessError::Unknown);
+            }
+            if loaded.flow.is_open(now) && found.link.check(Some(&browser.owner()), now).is_err() {
+                return Err(FlowAccessError::LinkClosed { page: link_accounts_path(&link.key) });
+            }
+        }
         let brand = loaded.flow.link.as_ref().map(|_| self.connect_links.brand.clone());
         Ok(FlowVisit { loaded, participant, recipient, brand })
     }
@@ -186,7 +200,11 @@ impl GuestCookie {
 
     /// Rejects a form that does not come from a page of this browser.
     pub(crate) fn check(&self, csrf: &str) -> PageResult<()> {
-        if token::hash(csrf) == token::hash(&self.csrf()) { Ok(()) } else { Err(PageError::forged()) }
+        if token::hash(csrf) == token::hash(&self.csrf()) {
+            return Ok(());
+        }
+        let text = "Open the link again. If you see this page once more, allow cookies for this site in your browser.";
+        Err(PageError::new(StatusCode::FORBIDDEN, "This form is out of date", text))
     }
 
     /// Adds the cookie to the response.
@@ -222,6 +240,7 @@ impl IntoResponse for FlowAccessError {
                             Otherwise, ask the sender for a new link.";
                 PageError::new(StatusCode::FORBIDDEN, "This link is open in another browser", text).into_response()
             }
+            Self::LinkClosed { page } => Redirect::to(&page).into_response(),
             Self::Page(error) => error.into_response(),
         }
     }

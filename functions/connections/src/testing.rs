@@ -235,6 +235,10 @@ impl Harness {
         self.send_json_with(&self.token, method, path, body).await
     }
 
+    pub(crate) async fn disable_user(&self) {
+        assert!(self.api.store.set_disabled(self.user.user_id, true).await.unwrap().is_applied());
+    }
+
     /// A token of the user that is limited to this profile.
     pub(crate) async fn limited_token(&self, profile: u64) -> String {
         let token = AccessToken::mint(self.user.user_id);

@@ -37,8 +37,9 @@ pub enum Event {
     /// An account was connected or reconnected.
     ConnectionMade,
     ConnectionRemoved,
-    /// A webhook endpoint was created.
+    /// A link with which a customer connects accounts was created.
     ConnectLinkMade,
+    /// A webhook endpoint was created.
     WebhookMade,
     /// The URL, the events or the status of a webhook endpoint were changed.
     WebhookChanged,

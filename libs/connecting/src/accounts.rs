@@ -39,6 +39,9 @@ pub struct AccountChoice {
     own: Option<String>,
 }
 
+/// The reason that a customer with a link sees.
+const LIMIT_REACHED: &str = "the limit of connected accounts is reached";
+
 impl ConnectFlows {
     /// Continues with the accounts that a platform returned, like `complete`. After an error, the
     /// flow fails, because the platform does not return them again.
@@ -112,6 +115,8 @@ impl ConnectFlows {
             let limit = self.plan_limit(user).await?;
             let (mut fitting, left_out) = fit_plan(accounts, &found, limit);
             let left_out = limit.and_then(|limit| over_plan_message(&left_out, limit));
+            // A customer with a link cannot change the plan.
+            let left_out = left_out.map(|it| if flow.link.is_some() { LIMIT_REACHED.to_owned() } else { it });
             if let Some(reason) = &left_out {
                 let entry = audit::Entry::new(audit::Event::PlanRefused).user(user).why(reason);
                 entry.address(loaded.address).write();
@@ -130,8 +135,10 @@ impl ConnectFlows {
                     for record in left {
                         revoke_grant(store, self.sealer.as_ref(), &self.platforms, &record, now).await;
                     }
-                    self.update_siblings(user, &connecting, &granted, ids().collect()).await?;
                     self.record_connected(loaded, &connecting, now).await;
+                    if let Err(error) = self.update_siblings(user, &connecting, &granted, ids().collect()).await {
+                        tracing::warn!(%error, "connections of other profiles could not be updated");
+                    }
                     return Ok(());
                 }
                 Connected::Closed => return self.revoke_unused(loaded, platform, accounts).await,
@@ -171,8 +178,10 @@ impl ConnectFlows {
             .retain(|it| !connected.contains(&it.connection_id) && accounts.contains(it.profile.account_id.as_str()));
         for new in granted {
             let Some(record) = records.get(&new.grant_name) else { continue };
+            let Some(renewed) = connecting.iter().find(|it| it.grant_name == new.grant_name) else { continue };
             for sibling in siblings.iter().filter(|it| record.connections.contains(&it.connection_id)) {
-                self.store.mark_refreshed(sibling.connection_id, record, new.token_expires_at).await?;
+                let expires_at = renewed.connection.token_expires_at;
+                self.store.mark_refreshed(sibling.connection_id, record, expires_at).await?;
             }
         }
         Ok(())

@@ -23,7 +23,7 @@ pub use callback::{ApprovalPoll, CALLBACK_TIMEOUT, ReceivedCallback};
 pub use credentials::{CallCredentials, CredentialService, OpenCredentials, StoredCredentials};
 pub use error::ConnectingError;
 pub use flow::{ConnectFlows, LoadedFlow};
-pub use link::LoadedLink;
+pub use link::{LinkAccounts, LoadedLink, link_accounts_path};
 pub use revoke::revoke_grant;
 pub use start::StartedFlow;
 pub use submit::{Choice, Selection, Submission};

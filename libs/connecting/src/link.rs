@@ -1,6 +1,8 @@
 //! Connect links: their storage, and the connect flows that they start.
 
-use domain::connect_flow::{ConnectFlow, FlowLink, FlowOwner};
+use std::collections::BTreeSet;
+
+use domain::connect_flow::{ConnectFlow, FlowLink, FlowOwner, FlowState};
 use domain::connect_link::{ConnectLink, LinkError};
 use domain::connection::Connection;
 use domain::owner::Owner;
@@ -20,6 +22,20 @@ pub struct LoadedLink {
     /// The hash of its secret.
     pub key: String,
     pub link: ConnectLink,
+}
+
+/// The page of a link with its accounts, to which its flows lead back.
+pub fn link_accounts_path(key: &str) -> String {
+    format!("/connect-links/{key}/accounts")
+}
+
+/// What was connected with a link.
+#[derive(Default)]
+pub struct LinkAccounts {
+    /// The connections that still exist.
+    pub connections: Vec<Connection>,
+    /// Why the last flow left accounts out.
+    pub left_out: Option<String>,
 }
 
 impl ConnectFlows {
@@ -89,16 +105,18 @@ impl ConnectFlows {
         self.begin(platform, state_token, flow).await.map(Ok)
     }
 
-    /// The accounts that were connected with a link, and still are.
-    pub async fn connected_with(&self, link: &ConnectLink) -> Result<Vec<Connection>, ConnectingError> {
+    /// What was connected with a link.
+    pub async fn connected_with(&self, link: &ConnectLink) -> Result<LinkAccounts, ConnectingError> {
         if link.flows.is_empty() {
-            return Ok(Vec::new());
+            return Ok(LinkAccounts::default());
         }
-        let flows = self.store.connect_flows(&link.flows).await?;
-        let ids: Vec<_> = flows.iter().flat_map(ConnectFlow::connections).collect();
+        let mut flows = self.store.connect_flows(&link.flows).await?;
+        flows.sort_by_key(|it| it.created_at);
+        let ids: BTreeSet<_> = flows.iter().flat_map(ConnectFlow::connections).collect();
         let owner = Owner { user_id: link.user_id, limited_to: Some(link.of_profile.profile_id) };
-        let mut connected = self.store.connections(owner).await?;
-        connected.retain(|it| ids.contains(&it.connection_id));
-        Ok(connected)
+        let mut connections = self.store.connections_by_id(owner, ids).await?;
+        connections.sort_by_key(|it| it.connection_id);
+        let last = flows.pop().filter(|it| it.state == FlowState::Completed);
+        Ok(LinkAccounts { connections, left_out: last.and_then(|it| it.reason) })
     }
 }

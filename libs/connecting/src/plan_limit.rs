@@ -48,9 +48,10 @@ impl ConnectFlows {
         user: UserId,
     ) -> Result<Option<(PlanLimit, Vec<Connection>)>, ConnectingError> {
         let store = &self.store;
-        let (user, connections) = futures::try_join!(store.user(user), store.connections(user))?;
-        let plan = self.plans.named(user.as_ref().and_then(|it| it.plan.as_deref()));
+        let found = store.user(user).await?;
+        let plan = self.plans.named(found.as_ref().and_then(|it| it.plan.as_deref()));
         let Some(max) = plan.max_connections else { return Ok(None) };
+        let connections = store.connections(user).await?;
         let left = usize::try_from(max).unwrap_or(usize::MAX).saturating_sub(connections.len());
         Ok(Some((PlanLimit { max, left }, connections)))
     }

@@ -34,8 +34,8 @@ pub struct ConnectLink {
     /// The id of the link, which the browser brings back to your product.
     #[schema(example = 372_851_046_400_002_u64)]
     pub id: u64,
-    /// The page to which you send your customer. Treat it as a secret: the first browser that opens it can connect
-    /// accounts for the profile.
+    /// The page to which you send your customer. Treat it as a secret: the first browser in which it is continued can
+    /// connect accounts for the profile.
     #[serde(serialize_with = "exposed")]
     #[schema(value_type = String, example = "https://social.example/connect-links/Zk3hV0sT9yQm2b7pXcLw")]
     pub url: SecretString,

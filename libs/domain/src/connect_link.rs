@@ -42,20 +42,21 @@ pub struct ConnectLink {
     /// The hashes of the state tokens of its connect flows, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub end: Option<LinkEnd>,
+    /// Whether the customer has ended the link.
+    #[serde(default)]
+    pub has_ended: bool,
 }
 
-/// How the customer ended a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LinkEnd {
-    /// With at least one connected account.
+/// The result of a link that has ended. It is not stored, because an account can be connected while the customer ends the
+/// link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkResult {
+    /// At least one account was connected.
     Completed,
     Cancelled,
 }
 
-impl LinkEnd {
+impl LinkResult {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Completed => "completed",
@@ -70,7 +71,7 @@ pub enum LinkError {
     Expired,
     /// Another browser has opened the link.
     AnotherBrowser,
-    Ended(LinkEnd),
+    Ended,
     /// [`MAX_FLOWS`] is reached.
     Spent,
 }
@@ -95,10 +96,10 @@ impl ConnectLink {
     }
 
     fn check_open(&self, now: DateTime<Utc>) -> Result<(), LinkError> {
-        match self.end {
-            Some(end) => Err(LinkError::Ended(end)),
-            None if self.expires_at <= now => Err(LinkError::Expired),
-            None => Ok(()),
+        match () {
+            () if self.has_ended => Err(LinkError::Ended),
+            () if self.expires_at <= now => Err(LinkError::Expired),
+            () => Ok(()),
         }
     }
 
@@ -121,11 +122,12 @@ impl ConnectLink {
         Ok(Self { revision: self.revision + 1, ..self })
     }
 
-    /// The customer ends the link. `has_connected`: whether at least one account was connected.
-    pub fn finish(self, browser: &FlowOwner, has_connected: bool, now: DateTime<Utc>) -> Result<Self, LinkError> {
-        self.check(Some(browser), now)?;
-        let end = if has_connected { LinkEnd::Completed } else { LinkEnd::Cancelled };
-        Ok(Self { end: Some(end), revision: self.revision + 1, ..self })
+    /// The customer ends the link, also when it has expired, and returns.
+    pub fn finish(self, browser: &FlowOwner, now: DateTime<Utc>) -> Result<Self, LinkError> {
+        match self.check(Some(browser), now) {
+            Ok(()) | Err(LinkError::Expired) => Ok(Self { has_ended: true, revision: self.revision + 1, ..self }),
+            Err(error) => Err(error),
+        }
     }
 }
 

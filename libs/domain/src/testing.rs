@@ -109,7 +109,7 @@ pub fn a_connect_link() -> ConnectLink {
         revision: 0,
         browser: None,
         flows: Vec::new(),
-        end: None,
+        has_ended: false,
     }
 }
 

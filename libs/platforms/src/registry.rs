@@ -125,6 +125,11 @@ pub fn platform_infos() -> &'static [PlatformInfo] {
     KNOWN
 }
 
+/// What a user permits by connecting an account of this platform, for a sentence.
+pub fn permissions(platform: &str) -> &'static str {
+    KNOWN.iter().find(|it| it.name == platform).map_or("publish posts", |it| it.permissions)
+}
+
 /// The budgets in the settings of platforms. Whether a platform accepts one is checked when its
 /// adapter is set up.
 pub fn budgets(settings: &PlatformSettings) -> Result<Budgets, SetupError> {

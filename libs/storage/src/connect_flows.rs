@@ -67,7 +67,7 @@ impl Store {
         found.item.map(read).transpose()
     }
 
-    /// Those of the connect flows with these hashes that exist, unordered.
+    /// The connect flows with these hashes, unordered. Missing flows are omitted.
     pub async fn connect_flows(&self, hashes: &[String]) -> Result<Vec<ConnectFlow>, StorageError> {
         let keys = hashes.iter().map(|it| (Table::ConnectFlows, key(it))).collect();
         let found = self.batch_get(keys).await?.remove(&Table::ConnectFlows);

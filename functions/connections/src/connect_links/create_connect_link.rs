@@ -31,7 +31,7 @@ const MAX_PLATFORMS: usize = 50;
     operation_id = "connectLink.store",
     tag = PROFILES,
     summary = "Create a connect link",
-    description = "Send your customer to `url`. The customer connects accounts for the profile, without an account of this service, and returns to `return_url`. The first browser that opens the link is the only one that can use it. The response is 403 if the operator has set no `ReturnOrigins`.",
+    description = "Send your customer to `url`. The customer connects accounts for the profile, without an account of this service, and returns to `return_url`. Only the first browser in which the customer continues can use the link. The response is 403 if the operator has set no `ReturnOrigins`.",
     security(("token" = [])),
     request_body(content = NewConnectLink),
     responses((status = 201, description = "The link", body = contract::ConnectLink), Refused, BadBody)
@@ -74,7 +74,7 @@ pub(crate) async fn create_connect_link(
         revision: 0,
         browser: None,
         flows: Vec::new(),
-        end: None,
+        has_ended: false,
     };
     let secret = app.connect_flows().create_link(&link).await.map_err(ConnectionsError::from)?;
     audit::Entry::new(audit::Event::ConnectLinkMade).user(caller.user_id()).address(caller.ip).write();

@@ -2,15 +2,16 @@
 //! one of the link, which leads on to `/connect-links/{key}/accounts`, without the secret. Opening the first page changes
 //! nothing: mail servers and messengers fetch links before people do.
 
-use api::Segments;
 use api::page::{Page, PageForm, PlatformMark};
+use api::{ClientIp, Segments};
 use askama::Template;
 use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
-use connecting::{LoadedLink, StartedFlow};
-use domain::connect_link::{LinkEnd, LinkError};
+use cloud::audit::{self, Event};
+use connecting::{LoadedLink, StartedFlow, link_accounts_path};
+use domain::connect_link::{LinkError, LinkResult, MAX_FLOWS};
 use domain::connection::Connection;
 use domain::token;
 use platforms::Connect;
@@ -19,7 +20,7 @@ use url::Url;
 
 use crate::App;
 use crate::error::ConnectionsError;
-use crate::flow_pages::{link_accounts_path, redirect_page, with_refresh};
+use crate::flow_pages::{redirect_page, sentence, with_refresh};
 use crate::participant::{FlowAccessError, GuestCookie};
 use crate::recipient::Recipient;
 
@@ -65,6 +66,8 @@ struct AccountsPage<'a> {
     recipient: &'a Recipient,
     offers: &'a [Offer],
     accounts: &'a [Account<'a>],
+    /// Why the last step did not connect all accounts.
+    left_out: Option<String>,
     error: Option<&'a str>,
 }
 
@@ -95,7 +98,7 @@ pub(crate) async fn show_link(
 ) -> Result<Response, FlowAccessError> {
     let visit = app.visit_link(token::hash(&secret), cookie).await?;
     if let Err(error) = visit.loaded.link.clone().open(&visit.cookie.owner(), app.api.clock.now()) {
-        return visit.refuse(error);
+        return visit.refuse(error).await;
     }
     if visit.loaded.link.browser.is_some() {
         return Ok(Redirect::to(&link_accounts_path(&visit.loaded.key)).into_response());
@@ -107,7 +110,8 @@ pub(crate) async fn show_link(
         recipient: &visit.recipient,
         offers: &offers,
     };
-    visit.respond("Connect your accounts", &page)
+    let page = Page::render("Connect your accounts", &page)?.branded(&app.connect_links.brand);
+    Ok(visit.cookie.respond(page))
 }
 
 /// Makes this browser the only one of the link.
@@ -125,7 +129,7 @@ pub(crate) async fn open_link(
             let next = Redirect::to(&link_accounts_path(&opened.key));
             Ok(visit.cookie.respond(next))
         }
-        Err(error) => visit.refuse(error),
+        Err(error) => visit.refuse(error).await,
     }
 }
 
@@ -138,7 +142,7 @@ pub(crate) async fn show_link_accounts(
     let visit = app.visit_link(key, cookie).await?;
     match visit.check() {
         Ok(()) => visit.accounts(None).await,
-        Err(error) => visit.refuse(error),
+        Err(error) => visit.refuse(error).await,
     }
 }
 
@@ -147,23 +151,29 @@ pub(crate) async fn connect_with_link(
     State(app): State<App>,
     Segments(key): Segments<String>,
     cookie: Option<GuestCookie>,
+    address: ClientIp,
     PageForm(form): PageForm<ConnectForm>,
 ) -> Result<Response, FlowAccessError> {
     let visit = app.visit_link(key, cookie).await?;
     visit.cookie.check(&form.csrf)?;
     if let Err(error) = visit.check() {
-        return visit.refuse(error);
+        return visit.refuse(error).await;
     }
     let offered = app.platforms.get(&form.platform).filter(|it| visit.loaded.link.offers(it.name()));
     let Some(platform) = offered else { return visit.accounts(Some("Choose one of the platforms below.")).await };
     let started = app.connect_flows().start_from_link(visit.loaded.clone(), &visit.cookie.owner(), platform).await?;
     match started {
         Ok(StartedFlow::Started { page, .. }) => visit.leave_for(platform, &page),
-        Ok(StartedFlow::OverPlan(_)) => {
+        Ok(StartedFlow::OverPlan(reason)) => {
+            audit::Entry::new(Event::PlanRefused)
+                .user(visit.loaded.link.user_id)
+                .address(address.0)
+                .why(&reason)
+                .write();
             let text = format!("No further account can be connected. Ask {} to change their plan.", visit.recipient);
             visit.accounts(Some(&text)).await
         }
-        Err(error) => visit.refuse(error),
+        Err(error) => visit.refuse(error).await,
     }
 }
 
@@ -176,13 +186,11 @@ pub(crate) async fn end_link(
 ) -> Result<Response, FlowAccessError> {
     let visit = app.visit_link(key, cookie).await?;
     visit.cookie.check(&form.csrf)?;
-    let flows = app.connect_flows();
-    let has_connected = !flows.connected_with(&visit.loaded.link).await?.is_empty();
     let (browser, now) = (visit.cookie.owner(), app.api.clock.now());
-    match flows.change_link(visit.loaded.clone(), |it| it.finish(&browser, has_connected, now)).await? {
+    match app.connect_flows().change_link(visit.loaded.clone(), |it| it.finish(&browser, now)).await? {
         // The form may not lead to another origin, so a page of ours does.
         Ok(_) => Ok(Redirect::to(&link_accounts_path(&visit.loaded.key)).into_response()),
-        Err(error) => visit.refuse(error),
+        Err(error) => visit.refuse(error).await,
     }
 }
 
@@ -196,7 +204,8 @@ impl App {
     /// Finds a link; changes nothing.
     async fn visit_link(&self, key: String, cookie: Option<GuestCookie>) -> Result<LinkVisit<'_>, FlowAccessError> {
         let loaded = self.connect_flows().find_link(key).await?.ok_or(FlowAccessError::Unknown)?;
-        let user = self.api.store.user(loaded.link.user_id).await?.ok_or(FlowAccessError::Unknown)?;
+        let user = self.api.store.user(loaded.link.user_id).await?.filter(|it| !it.disabled);
+        let user = user.ok_or(FlowAccessError::Unknown)?;
         let cookie = cookie.unwrap_or_else(GuestCookie::random);
         Ok(LinkVisit { app: self, loaded, cookie, recipient: Recipient::new(&user) })
     }
@@ -207,33 +216,36 @@ impl LinkVisit<'_> {
         self.loaded.link.check(Some(&self.cookie.owner()), self.app.api.clock.now())
     }
 
-    fn respond(&self, title: &str, inner: &impl Template) -> Result<Response, FlowAccessError> {
-        let page = Page::render(title, inner)?.branded(&self.app.connect_links.brand);
-        Ok(self.cookie.respond(page))
-    }
-
     fn offers(&self) -> Vec<Offer> {
         let offer = |name| {
             let platform = self.app.platforms.get(name).filter(|_| self.loaded.link.offers(name))?;
             let (title, mark) = (platform.rules().title, PlatformMark::new(name));
-            let info = platforms::platform_infos().iter().find(|it| it.name == name);
-            Some(Offer { name, title, mark, permissions: info.map_or("publish posts", |it| it.permissions) })
+            Some(Offer { name, title, mark, permissions: platforms::permissions(name) })
         };
         self.app.platforms.names().into_iter().filter_map(offer).collect()
     }
 
+    /// The connected accounts and, while the link is open, the platforms.
     async fn accounts(&self, error: Option<&str>) -> Result<Response, FlowAccessError> {
         let connected = self.app.connect_flows().connected_with(&self.loaded.link).await?;
-        let accounts: Vec<_> = connected.iter().map(Account::new).collect();
+        let accounts: Vec<_> = connected.connections.iter().map(Account::new).collect();
+        let is_open = self.check().is_ok();
         let page = AccountsPage {
             path: format!("/connect-links/{}", self.loaded.key),
             csrf: self.cookie.csrf(),
             recipient: &self.recipient,
-            offers: &self.offers(),
+            offers: &if is_open { self.offers() } else { Vec::new() },
             accounts: &accounts,
+            left_out: connected.left_out.as_deref().map(sentence),
             error,
         };
-        self.respond("Connect your accounts", &page)
+        let status = match error {
+            _ if !is_open => StatusCode::GONE,
+            Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            None => StatusCode::OK,
+        };
+        let page = Page::render("Connect your accounts", &page)?.branded(&self.app.connect_links.brand);
+        Ok(self.cookie.respond(page.status(status)))
     }
 
     /// The first page of a connect flow, ours or the platform's.
@@ -245,42 +257,50 @@ impl LinkVisit<'_> {
         Ok(with_refresh(page.branded(&self.app.connect_links.brand), refresh))
     }
 
-    fn refuse(&self, error: LinkError) -> Result<Response, FlowAccessError> {
+    async fn refuse(&self, error: LinkError) -> Result<Response, FlowAccessError> {
+        let recipient = &self.recipient;
         match error {
             LinkError::AnotherBrowser => Err(FlowAccessError::AnotherBrowser),
-            LinkError::Ended(end) => self.ended(end),
+            // Only the browser of the link gets this error.
+            LinkError::Ended => self.ended().await,
+            LinkError::Expired if self.is_own() => {
+                let text = format!("This link has expired. To connect another account, ask {recipient} for a new one.");
+                self.accounts(Some(&text)).await
+            }
             LinkError::Expired => {
-                let text =
-                    format!("Accounts that you have connected stay connected. Ask {} for a new link.", self.recipient);
-                self.end_page(StatusCode::GONE, "This link has expired", text)
+                let text = format!("Ask {recipient} for a new one.");
+                let page = EndPage { heading: "This link has expired", text, return_url: None };
+                let page = Page::render("This link has expired", &page)?.branded(&self.app.connect_links.brand);
+                Ok(page.status(StatusCode::GONE).into_response())
             }
             LinkError::Spent => {
-                let text = format!("Ask {} for a new link.", self.recipient);
-                self.end_page(StatusCode::UNPROCESSABLE_ENTITY, "This link has been used too often", text)
+                let text = format!(
+                    "This link accepts {MAX_FLOWS} attempts. To connect another account, ask {recipient} for a new link."
+                );
+                self.accounts(Some(&text)).await
             }
         }
     }
 
-    fn end_page(&self, status: StatusCode, heading: &str, text: String) -> Result<Response, FlowAccessError> {
-        let page = Page::render(heading, &EndPage { heading, text, return_url: None })?;
-        Ok(page.branded(&self.app.connect_links.brand).status(status).into_response())
+    /// Whether the link belongs to this browser.
+    fn is_own(&self) -> bool {
+        self.loaded.link.browser == Some(self.cookie.owner())
     }
 
-    /// Returns to the product. Only the browser of the link gets here.
-    fn ended(&self, end: LinkEnd) -> Result<Response, FlowAccessError> {
+    /// Returns to the product.
+    async fn ended(&self) -> Result<Response, FlowAccessError> {
         let link = &self.loaded.link;
-        if link.browser != Some(self.cookie.owner()) {
-            return Err(FlowAccessError::AnotherBrowser);
-        }
-        let mut url = Url::parse(&link.return_url).map_err(|_| ConnectionsError::InvalidUrl)?;
-        url.query_pairs_mut()
-            .append_pair("connect_link", &link.link_id.to_string())
-            .append_pair("status", end.as_str());
-        let heading = match end {
-            LinkEnd::Completed => "Your accounts are connected",
-            LinkEnd::Cancelled => "No account is connected",
+        let connected = self.app.connect_flows().connected_with(link).await?;
+        let (result, heading) = if connected.connections.is_empty() {
+            (LinkResult::Cancelled, "No accounts were connected")
+        } else {
+            (LinkResult::Completed, "Your accounts are connected")
         };
-        let text = format!("You return to {}.", url.host_str().unwrap_or_default());
+        let mut url = Url::parse(&link.return_url).map_err(|_| ConnectionsError::InvalidUrl)?;
+        let mut query = url.query_pairs_mut();
+        query.append_pair("connect_link", &link.link_id.to_string()).append_pair("status", result.as_str());
+        drop(query);
+        let text = format!("You are being taken back to {}.", url.host_str().unwrap_or_default());
         let refresh = HeaderValue::try_from(format!("0; url={url}")).map_err(|_| ConnectionsError::InvalidUrl)?;
         let page = Page::render(heading, &EndPage { heading, text, return_url: Some(url.as_str()) })?;
         Ok(with_refresh(page.branded(&self.app.connect_links.brand), refresh))

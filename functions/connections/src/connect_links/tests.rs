@@ -134,25 +134,93 @@ async fn link_belongs_to_the_first_browser_that_continues() {
 }
 
 #[tokio::test]
-async fn expired_link_and_link_of_a_deleted_profile_connect_nothing() {
+async fn expired_link_connects_nothing_and_leads_back() {
     let harness = Harness::new().await;
-    let (expired, deleted) = (a_link(&harness, json!({ "expires_in": 60 })).await, a_link(&harness, json!({})).await);
-    let (browser, accounts) = open(&harness, &expired).await;
-    let (other, others_accounts) = open(&harness, &deleted).await;
+    let link = a_link(&harness, json!({ "expires_in": 60 })).await;
+    let (browser, accounts) = open(&harness, &link).await;
+    connect(&harness, &browser, &accounts, "7").await;
+    let left = press(&harness, &browser, &accounts, "connect", "platform=plain").await;
     harness.clock.advance(chrono::TimeDelta::seconds(60));
-    assert_eq!(harness.delete(&format!("/api/v1/profiles/{}", deleted.profile)).await.status, 204);
 
-    for (browser, path, accounts, status) in
-        [(&browser, &expired.path, &accounts, 410), (&other, &deleted.path, &others_accounts, 404)]
-    {
-        for page in [path, accounts] {
-            assert_eq!(harness.visit_in(browser, page).await.status, status);
-        }
-        let pressed = press(&harness, browser, accounts, "connect", "platform=plain").await;
-        assert_eq!((pressed.status, pressed.refresh_url), (status, None));
-    }
+    let state = left.refresh_url.unwrap().split_once("state=").unwrap().1.to_owned();
+    let late = harness.visit_in(&browser, &format!("/connect/callback/plain?state={state}&code=8")).await;
+    assert_eq!(late.location.as_deref(), Some(accounts.as_str()), "a flow ends with its link");
+    let page = harness.visit_in(&browser, &accounts).await;
+    assert_eq!((page.status, page.html.contains("value=\"plain\"")), (410, false), "{}", page.html);
+    let pressed = press(&harness, &browser, &accounts, "connect", "platform=plain").await;
+    assert_eq!((pressed.status, pressed.refresh_url), (410, None));
+    assert_eq!(harness.platform.completed(), 1);
+    let done = press(&harness, &browser, &accounts, "end", "").await;
+    let end = harness.visit_in(&browser, &done.location.unwrap()).await.refresh_url.unwrap();
+    assert!(end.ends_with("&status=completed"), "{end}");
+
+    let unopened = a_link(&harness, json!({ "expires_in": 60 })).await;
+    harness.clock.advance(chrono::TimeDelta::seconds(60));
+    assert_eq!(harness.visit_in(&Browser::default(), &unopened.path).await.status, 410);
     harness.clock.advance(chrono::TimeDelta::days(1));
-    assert_eq!(harness.visit_in(&browser, &expired.path).await.status, 404);
+    assert_eq!(harness.visit_in(&browser, &link.path).await.status, 404);
+}
+
+#[tokio::test]
+async fn flow_that_is_open_when_the_customer_ends_the_link_connects_nothing() {
+    let harness = Harness::new().await;
+    let link = a_link(&harness, json!({})).await;
+    let (browser, accounts) = open(&harness, &link).await;
+    let left = press(&harness, &browser, &accounts, "connect", "platform=plain").await;
+    press(&harness, &browser, &accounts, "end", "").await;
+
+    let state = left.refresh_url.unwrap().split_once("state=").unwrap().1.to_owned();
+    harness.visit_in(&browser, &format!("/connect/callback/plain?state={state}&code=7")).await;
+
+    assert_eq!(harness.platform.completed(), 0);
+    let end = harness.visit_in(&browser, &accounts).await.refresh_url.unwrap();
+    assert!(end.ends_with("&status=cancelled"), "{end}");
+}
+
+#[tokio::test]
+async fn link_ends_with_its_profile_and_with_the_access_of_its_user() {
+    let harness = Harness::new().await;
+    let links = [a_link(&harness, json!({})).await, a_link(&harness, json!({})).await];
+    let mut opened = Vec::new();
+    for link in &links {
+        let (browser, accounts) = open(&harness, link).await;
+        let left = press(&harness, &browser, &accounts, "connect", "platform=plain").await;
+        let state = left.refresh_url.unwrap().split_once("state=").unwrap().1.to_owned();
+        opened.push((browser, accounts, format!("/connect/callback/plain?state={state}&code=7")));
+    }
+    assert_eq!(harness.delete(&format!("/api/v1/profiles/{}", links[0].profile)).await.status, 204);
+    let check = async |index: usize| {
+        let (browser, accounts, callback) = &opened[index];
+        for path in [&links[index].path, accounts, callback] {
+            assert_eq!(harness.visit_in(browser, path).await.status, 404, "{path}");
+        }
+        assert_eq!(press(&harness, browser, accounts, "connect", "platform=plain").await.status, 404);
+    };
+    check(0).await;
+    assert_eq!(harness.visit_in(&opened[1].0, &opened[1].1).await.status, 200);
+    harness.disable_user().await;
+    check(1).await;
+    assert_eq!(harness.platform.completed(), 0);
+}
+
+#[tokio::test]
+async fn customer_learns_that_the_limit_is_reached_without_the_details_of_the_plan() {
+    let harness = Harness::with_plan(json!({ "default": { "max_connections": 1 } })).await;
+    let link = a_link(&harness, json!({})).await;
+    let (browser, accounts) = open(&harness, &link).await;
+    let left = press(&harness, &browser, &accounts, "connect", "platform=plain").await;
+    let state = left.refresh_url.unwrap().split_once("state=").unwrap().1.to_owned();
+    connect(&harness, &browser, &accounts, "7").await;
+
+    let returned = harness.visit_in(&browser, &format!("/connect/callback/plain?state={state}&code=8")).await;
+    let ended = harness.visit_in(&browser, &returned.location.unwrap()).await;
+    let refused = press(&harness, &browser, &accounts, "connect", "platform=plain").await;
+
+    assert!(ended.html.contains("The limit of connected accounts is reached."), "{}", ended.html);
+    assert!(refused.html.contains(&format!("Ask {}", harness.recipient())), "{}", refused.html);
+    for page in [ended, refused] {
+        assert!(!page.html.contains("max_connections"), "{}", page.html);
+    }
 }
 
 #[tokio::test]
@@ -176,6 +244,12 @@ async fn form_of_another_site_changes_nothing() {
     let link = a_link(&harness, json!({})).await;
     let (browser, accounts) = open(&harness, &link).await;
     let forged = Browser { csrf: "guessed".to_owned(), ..browser.clone() };
+    let other = a_link(&harness, json!({})).await;
+    assert_eq!(harness.submit_in(&forged, &other.path, "csrf=guessed").await.status, 403);
+    assert_eq!(
+        harness.submit_in(&Browser::default(), &other.path, &format!("csrf={}", browser.csrf)).await.status,
+        403
+    );
     for button in ["connect", "end"] {
         assert_eq!(press(&harness, &forged, &accounts, button, "platform=plain").await.status, 403);
     }
@@ -203,5 +277,16 @@ async fn invalid_link_has_an_error_for_each_field() {
         body[field.split('.').next().unwrap()] = value;
         let refused = harness.send_json("POST", LINKS, &body).await;
         assert_eq!((refused.status, refused.body["errors"][field].is_array()), (422, true), "{body}: {}", refused.html);
+    }
+}
+
+#[tokio::test]
+async fn limited_token_creates_links_for_its_profile_only() {
+    let harness = Harness::new().await;
+    let (profile, other) = (a_profile(&harness).await, a_profile(&harness).await);
+    let token = harness.limited_token(profile).await;
+    for (id, status) in [(profile, 201), (other, 422)] {
+        let body = json!({ "profile_id": id, "return_url": "https://product.example/" });
+        assert_eq!(harness.send_json_with(&token, "POST", LINKS, &body).await.status, status);
     }
 }

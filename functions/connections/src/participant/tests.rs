@@ -107,7 +107,8 @@ async fn guest_sees_the_recipient_and_completes_in_one_browser() {
     assert_eq!(response.body["authorization_url"], ours, "a guest is asked first");
 
     let (guest, page) = guest(&harness, &begun).await;
-    assert!(page.html.contains(&format!("{} can publish to it", harness.recipient())), "{}", page.html);
+    let permitted = format!("permits {} to publish posts", harness.recipient());
+    assert!(page.html.contains(&permitted), "{}", page.html);
     let sent = harness.send_in(&guest, &begun, "").await;
     assert_eq!(sent.refresh_url, Some(format!("https://plain.example/authorize?state={}", begun.token)));
 

@@ -17,24 +17,22 @@ fn first_browser_that_opens_a_link_is_the_only_one() {
     assert_eq!(link.clone().open(&first, noon()).unwrap().browser, Some(first.clone()));
     assert_eq!(link.clone().open(&second, noon()), Err(LinkError::AnotherBrowser));
     assert_eq!(link.clone().start_flow(&second, "flow", noon()), Err(LinkError::AnotherBrowser));
-    assert_eq!(link.clone().finish(&second, true, noon()), Err(LinkError::AnotherBrowser));
+    assert_eq!(link.clone().finish(&second, noon()), Err(LinkError::AnotherBrowser));
     assert_eq!(link.check(None, noon()), Err(LinkError::AnotherBrowser));
     assert_eq!(a_connect_link().check(None, noon()), Err(LinkError::AnotherBrowser));
 }
 
 #[test]
-fn link_ends_at_its_expiry_or_when_the_customer_ends_it() {
+fn link_connects_nothing_after_its_expiry_or_its_end() {
     let by = browser("first");
     let expiry = a_connect_link().expires_at;
-    for (has_connected, end) in [(true, LinkEnd::Completed), (false, LinkEnd::Cancelled)] {
-        let link = opened(&by).finish(&by, has_connected, noon()).unwrap();
-        assert_eq!(link.end, Some(end));
-        assert_eq!(link.clone().start_flow(&by, "flow", noon()), Err(LinkError::Ended(end)));
-        assert_eq!(link.clone().open(&by, noon()), Err(LinkError::Ended(end)));
-        assert_eq!(link.finish(&by, true, expiry), Err(LinkError::Ended(end)));
-    }
+    let ended = opened(&by).finish(&by, noon()).unwrap();
+    assert_eq!(ended.clone().start_flow(&by, "flow", noon()), Err(LinkError::Ended));
+    assert_eq!(ended.clone().open(&by, noon()), Err(LinkError::Ended));
+    assert_eq!(ended.finish(&by, expiry), Err(LinkError::Ended));
     assert_eq!(opened(&by).start_flow(&by, "flow", expiry), Err(LinkError::Expired));
     assert_eq!(a_connect_link().open(&by, expiry), Err(LinkError::Expired));
+    assert!(opened(&by).finish(&by, expiry).unwrap().has_ended, "the customer can still return");
 }
 
 #[test]
@@ -53,7 +51,7 @@ fn every_change_increases_the_revision() {
     let by = browser("first");
     let link = opened(&by);
     let started = link.clone().start_flow(&by, "flow", noon()).unwrap();
-    let ended = started.clone().finish(&by, true, noon()).unwrap();
+    let ended = started.clone().finish(&by, noon()).unwrap();
     let revisions = [a_connect_link().revision, link.revision, started.revision, ended.revision];
     assert!(revisions.is_sorted_by(|before, after| before < after), "{revisions:?}");
 }

@@ -9,6 +9,7 @@ use domain::connect_flow::ConnectFlow;
 use domain::connection::Connection;
 use domain::event::Event;
 use domain::id::{ConnectionId, ProfileId, UserId};
+use domain::owner::Owner;
 
 use super::{ConnectionRecord, connection_key, marker, marker_of, read};
 use crate::Store;
@@ -77,6 +78,17 @@ impl Store {
         let ids = found.iter().filter_map(|it| it.get("connection_id")?.as_n().ok()?.parse().ok());
         let records = self.connection_records(user, ids.filter_map(ConnectionId::new)).await?;
         Ok(records.into_iter().map(|it| (it.connection.profile.account_id.clone(), it)).collect())
+    }
+
+    /// The connections with these ids that the owner may see, unordered.
+    pub async fn connections_by_id(
+        &self,
+        owner: impl Into<Owner>,
+        ids: impl IntoIterator<Item = ConnectionId>,
+    ) -> Result<Vec<Connection>, StorageError> {
+        let owner = owner.into();
+        let found = self.connection_records(owner.user_id, ids).await?.into_iter().map(|it| it.connection);
+        Ok(found.filter(|it| owner.may_see(it.of_profile.as_ref())).collect())
     }
 
     /// A user's connections with these ids, unordered.
