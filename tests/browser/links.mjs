@@ -9,9 +9,9 @@ export async function connectLink({ page, must, photograph, ensure, ready }, tok
   const press = (name) => customer.getByRole('button', { name }).click();
   await customer.goto(url);
   ensure((await customer.title()).endsWith('Acme Boats'), `the title is ${await customer.title()}`);
+  await customer.getByText('What you allow').click();
   await photograph('connect-link', customer);
   await press('Continue');
-  await customer.getByText('What you allow').click();
   await photograph('connect-link-platforms', customer);
   const color = await customer.getByRole('button', { name: 'Sandbox' }).evaluate(() =>
     getComputedStyle(document.documentElement).getPropertyValue('--brand').trim());

@@ -3,8 +3,10 @@
 mod bodies;
 mod codes;
 mod connect_flows;
+mod connect_links;
 mod echoes;
 mod files;
+mod isolation;
 mod laptop;
 mod mix_up;
 mod pictures;
@@ -63,7 +65,9 @@ pub fn attacks() -> Vec<Attack> {
         codes::attacks(),
         echoes::attacks(),
         files::attacks(),
+        isolation::attacks(),
         connect_flows::attacks(),
+        connect_links::attacks(),
         laptop::attacks(),
         mix_up::attacks(),
         pictures::attacks(),
