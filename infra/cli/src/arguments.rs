@@ -44,7 +44,7 @@ pub(crate) struct Common {
     /// URL of the deployment, such as https://social.example; `login` saves it.
     #[arg(long, global = true, help_heading = "Global options", env = "SOCIAL_URL", value_name = "URL")]
     pub(crate) url: Option<String>,
-    /// Profile to use, if you have several sign-ins.
+    /// Saved sign-in to use, if you have several. It is no profile of a customer.
     #[arg(long, global = true, help_heading = "Global options", env = "SOCIAL_PROFILE")]
     #[arg(value_name = "NAME", default_value = "default")]
     pub(crate) profile: String,

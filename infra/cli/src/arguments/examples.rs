@@ -93,7 +93,9 @@ fn add(command: Command, words: &[&'static str], examples: &[&str]) -> Command {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
-    use super::super::command;
+    use clap::FromArgMatches;
+
+    use super::super::{Arguments, command};
     use super::*;
 
     #[test]
@@ -104,7 +106,9 @@ mod tests {
             let parts = line.split('"').enumerate();
             let words =
                 parts.flat_map(|(at, part)| if at % 2 == 1 { vec![part] } else { part.split_whitespace().collect() });
-            assert_eq!(command().try_get_matches_from(words).map(drop).map_err(|it| it.to_string()), Ok(()), "{line}");
+            let matches = command().try_get_matches_from(words);
+            let parsed = matches.and_then(|it| Arguments::from_arg_matches(&it));
+            assert_eq!(parsed.map(drop).map_err(|it| it.to_string()), Ok(()), "{line}");
         }
     }
 

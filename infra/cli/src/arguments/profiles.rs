@@ -5,6 +5,8 @@ use clap::{Args, Subcommand};
 #[derive(Args)]
 pub(crate) struct ConnectLink {
     /// Id of the profile, as `social profiles list` shows it.
+    // The global option `--profile` has this id.
+    #[arg(id = "of_profile", value_name = "PROFILE")]
     pub(crate) profile: u64,
     /// Page of your product to which the customer returns; the operator permits its origin.
     #[arg(long, value_name = "URL")]
