@@ -4,7 +4,7 @@
 mod row;
 mod search;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
 use api::SignedIn;
@@ -14,6 +14,7 @@ use axum::extract::State;
 use domain::connection::Connection;
 use domain::listing::{Counts, Direction, Listing, SortField};
 use domain::post::{Filter, Post, PostStatus, SegmentKind};
+use domain::profile::ProfileRef;
 use serde::Deserialize;
 use storage::StorageError;
 
@@ -35,6 +36,8 @@ pub(crate) struct PostsQuery {
     q: String,
     #[serde(default)]
     account: String,
+    #[serde(default)]
+    profile: String,
     #[serde(default)]
     label: String,
 }
@@ -68,7 +71,9 @@ struct PostsPage<'a> {
     csrf: &'a str,
     show: PostFilter,
     search: &'a Search,
-    accounts: Vec<AccountChoice>,
+    accounts: Vec<Choice>,
+    /// The customers with accounts.
+    customers: Vec<Choice>,
     counts: Counts,
     done: Option<Done>,
     /// The zone of the times: its city, or UTC.
@@ -78,8 +83,8 @@ struct PostsPage<'a> {
     after: Option<u32>,
 }
 
-/// An account in the search form.
-struct AccountChoice {
+/// An account or a customer in the search form.
+struct Choice {
     id: String,
     name: String,
     is_chosen: bool,
@@ -98,7 +103,7 @@ pub(crate) async fn show_posts(
 ) -> PageResult<Page> {
     let (store, now) = (&app.api.store, app.api.clock.now());
     let page = query.page.map_or(1, NonZeroU32::get);
-    let search = Search { q: query.q, account: query.account, label: query.label };
+    let search = Search { q: query.q, account: query.account, profile: query.profile, label: query.label };
     let posts = load_posts(&app, &session, query.show, &search, page);
     let ((posts, total), connections) = futures::try_join!(Box::pin(posts), store.connections(session.user))?;
 
@@ -114,7 +119,8 @@ pub(crate) async fn show_posts(
         csrf: session.csrf(),
         show: query.show,
         search: &search,
-        accounts: choices(&connections, &search),
+        accounts: accounts(&connections, &search),
+        customers: customers(&connections, &search),
         counts: context.counts,
         done: query.done,
         city: zone.city(),
@@ -156,15 +162,26 @@ async fn load_posts(
     Ok((found.posts, found.total))
 }
 
-fn choices(connections: &[Connection], search: &Search) -> Vec<AccountChoice> {
+fn accounts(connections: &[Connection], search: &Search) -> Vec<Choice> {
     let choice = |it: &Connection| {
         let id = it.connection_id.to_string();
         let is_chosen = id == search.account;
-        AccountChoice { id, name: format!("{}, {}", it.rules.title, it.profile.shown_name()), is_chosen }
+        Choice { id, name: format!("{}, {}", it.rules.title, it.profile.shown_name()), is_chosen }
     };
     let mut choices: Vec<_> = connections.iter().map(choice).collect();
     choices.sort_by(|one, other| one.name.cmp(&other.name));
     choices
+}
+
+/// By name: the external id of the profile, otherwise its id.
+fn customers(connections: &[Connection], search: &Search) -> Vec<Choice> {
+    let choice = |it: &ProfileRef| {
+        let id = it.profile_id.to_string();
+        let name = it.profile_external_id.as_ref().map_or_else(|| id.clone(), |it| it.as_str().to_owned());
+        (name.clone(), Choice { is_chosen: id == search.profile, id, name })
+    };
+    let by_name: BTreeMap<_, _> = connections.iter().filter_map(|it| it.of_profile.as_ref()).map(choice).collect();
+    by_name.into_values().collect()
 }
 
 /// Groups the rows by day, in their order.
@@ -242,6 +259,7 @@ mod tests {
             show: PostFilter::Failed,
             search: &Search::default(),
             accounts: Vec::new(),
+            customers: Vec::new(),
             counts: Counts::default(),
             done: None,
             city: "UTC".to_owned(),

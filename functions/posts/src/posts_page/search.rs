@@ -1,6 +1,6 @@
 //! The search form above the posts.
 
-use domain::id::ConnectionId;
+use domain::id::{ConnectionId, ProfileId};
 use domain::post::Filter;
 use domain::text::Label;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -12,6 +12,8 @@ pub(super) struct Search {
     pub(super) q: String,
     /// The id of an account.
     pub(super) account: String,
+    /// The id of a profile.
+    pub(super) profile: String,
     pub(super) label: String,
 }
 
@@ -19,9 +21,11 @@ impl Search {
     /// `None` if the fields can fit no post.
     pub(super) fn filter(&self) -> Option<Filter> {
         let (text, account, label) = (self.q.trim(), self.account.trim(), self.label.trim());
+        let profile = self.profile.trim();
         Some(Filter {
             text: (!text.is_empty()).then(|| text.to_owned()),
             connection: if account.is_empty() { None } else { Some(ConnectionId::parse(account)?) },
+            profile: if profile.is_empty() { None } else { Some(ProfileId::parse(profile)?) },
             label: if label.is_empty() { None } else { Some(Label::parse(label).ok()?) },
             ..Filter::default()
         })
@@ -33,7 +37,7 @@ impl Search {
 
     /// The fields as the end of a query.
     pub(super) fn query(&self) -> String {
-        let fields = [("q", &self.q), ("account", &self.account), ("label", &self.label)];
+        let fields = [("q", &self.q), ("account", &self.account), ("profile", &self.profile), ("label", &self.label)];
         let given = fields.into_iter().filter(|it| !it.1.is_empty());
         let pairs = given.map(|(name, value)| format!("&{name}={}", utf8_percent_encode(value, NON_ALPHANUMERIC)));
         pairs.collect::<Vec<_>>().concat()
@@ -55,15 +59,21 @@ mod tests {
 
     #[test]
     fn fields_are_kept_in_links() {
-        let search = Search { q: "a & b".to_owned(), account: "17".to_owned(), label: "spring".to_owned() };
-        assert_eq!(search.query(), "&q=a%20%26%20b&account=17&label=spring");
+        let search = Search {
+            q: "a & b".to_owned(),
+            account: "17".to_owned(),
+            profile: "18".to_owned(),
+            label: "spring".to_owned(),
+        };
+        assert_eq!(search.query(), "&q=a%20%26%20b&account=17&profile=18&label=spring");
         let filter = search.filter().unwrap();
-        assert_eq!(filter.text.as_deref(), Some("a & b"));
+        assert_eq!((filter.text.as_deref(), filter.profile), (Some("a & b"), ProfileId::parse("18")));
         assert_eq!((filter.connection, filter.label), (ConnectionId::parse("17"), Label::parse("spring").ok()));
     }
 
     #[test]
     fn unknown_account_fits_nothing() {
         assert_eq!(Search { account: "x".to_owned(), ..Search::default() }.filter(), None);
+        assert_eq!(Search { profile: "x".to_owned(), ..Search::default() }.filter(), None);
     }
 }
