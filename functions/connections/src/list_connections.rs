@@ -2,11 +2,10 @@
 
 use api::openapi::{CONNECTIONS, Invalid, Refused};
 use api::scope_guard::ConnectionsRead;
-use api::{ApiResult, Caller, FieldValue, Params};
+use api::{ApiResult, Caller, Params};
 use axum::Json;
 use axum::extract::State;
 use contract::ConnectionList;
-use domain::id::ProfileId;
 
 use crate::App;
 use crate::response::connection_view;
@@ -38,7 +37,6 @@ enum StatusFilter {
         (
             "profile_id" = Option<u64>,
             Query,
-            nullable,
             minimum = 1,
             maximum = 9_007_199_254_740_991_i64,
             description = "Only accounts of this profile",
@@ -63,16 +61,7 @@ pub(crate) async fn list_connections(
             None
         }
     };
-    let profile = match fields.integer("profile_id") {
-        FieldValue::Value(id) => {
-            let id = ProfileId::new(id);
-            if id.is_none() {
-                fields.add("profile_id", "must be the id of a profile");
-            }
-            id
-        }
-        FieldValue::Absent | FieldValue::Null | FieldValue::Invalid => None,
-    };
+    let profile = api::profile_filter(&mut fields);
     fields.finish(())?;
 
     let connections = app.api.store.connections(caller.owner).await?;

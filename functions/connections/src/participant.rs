@@ -247,9 +247,9 @@ impl IntoResponse for FlowAccessError {
 }
 
 fn unknown_flow() -> PageError {
-    let text = "Start over in the app or on the page that you came from.";
+    let text =
+        "Go back to the app, the page or the message that the link came from, and start over or ask for a new link.";
     PageError::new(StatusCode::NOT_FOUND, "This link has expired or is invalid", text)
-        .with_link("/", "Go to the start page")
 }
 
 impl From<PermitError> for FlowAccessError {

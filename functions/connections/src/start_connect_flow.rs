@@ -2,7 +2,7 @@
 
 use api::openapi::{CONNECTIONS, Refused};
 use api::scope_guard::ConnectionsWrite;
-use api::{ApiResult, Caller, ErrorBody, Params, Segments};
+use api::{ApiResult, Caller, ErrorBody, Params, RequestBody, Segments};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -52,7 +52,10 @@ pub(crate) async fn start_connect_flow(
     Segments(name): Segments<String>,
     params: Params,
     State(app): State<App>,
+    incoming: RequestBody,
 ) -> ApiResult<(StatusCode, Json<ConnectionRequest>)> {
+    // `profile_id` in the body would otherwise have no effect, and the account would be the user's own.
+    incoming.none()?;
     let mut fields = params.fields(&["profile_id"]);
     let of_profile = app.named_profile(&caller, &mut fields).await?;
     fields.finish(())?;

@@ -2,11 +2,10 @@
 
 use api::openapi::{Invalid, POSTS, Refused};
 use api::scope_guard::PostsRead;
-use api::{ApiResult, Caller, FieldValue, Fields, Paging, Params};
+use api::{ApiResult, Caller, Fields, Paging, Params};
 use axum::Json;
 use axum::extract::State;
 use contract::{ListPosts, PageMeta, PostList};
-use domain::id::ProfileId;
 use domain::listing::{Direction, Listing, SortField};
 use domain::post::{Filter, PostStatus};
 use domain::text::{ExternalId, Label};
@@ -57,7 +56,7 @@ fn listing(mut fields: Fields) -> ApiResult<Listing> {
     let status = parse_choice(&mut fields, "status", &PostStatus::ALL.map(|it| (it.as_str(), it)));
     let external_id = fields.parse("external_id", ExternalId::parse).value();
     let label = fields.parse("label", Label::parse).value();
-    let profile = profile(&mut fields);
+    let profile = api::profile_filter(&mut fields);
     let filter = Filter { status, external_id, label, profile, ..Filter::default() };
     let sort = [("created_at", SortField::CreatedAt), ("scheduled_at", SortField::ScheduledAt)];
     let direction = [("asc", Direction::Asc), ("desc", Direction::Desc)];
@@ -80,15 +79,6 @@ fn parse_choice<T: Copy>(fields: &mut Fields, name: &str, known: &[(&str, T)]) -
         fields.add(name, format!("must be one of {}", names.join(", ")));
     }
     found
-}
-
-fn profile(fields: &mut Fields) -> Option<ProfileId> {
-    let FieldValue::Value(number) = fields.integer("profile_id") else { return None };
-    let id = ProfileId::new(number);
-    if id.is_none() {
-        fields.add("profile_id", "must be the id of a profile");
-    }
-    id
 }
 
 #[cfg(test)]

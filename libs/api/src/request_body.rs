@@ -73,6 +73,12 @@ impl RequestBody {
         self.fields(known)
     }
 
+    /// For an operation that has parameters only: every field is an error, because the client expects it to have an
+    /// effect.
+    pub fn none(self) -> Result<(), ApiError> {
+        Self { params: Params::default(), ..self }.optional_fields(&[])?.finish(())
+    }
+
     /// Adds every query parameter as unknown: no route with a body has parameters.
     fn check_params(self, fields: &mut Fields) {
         let mut params = self.params.fields(&[]);

@@ -16,7 +16,7 @@ pub struct NewConnectLink {
     pub profile_id: u64,
     /// The names of the platforms that the customer may choose; by default all that are set up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schema(nullable, max_items = 50, example = json!(["mastodon", "bluesky"]))]
+    #[schema(nullable, min_items = 1, max_items = 50, example = json!(["mastodon", "bluesky"]))]
     pub platforms: Vec<String>,
     /// The page of your product to which the browser returns, with the query parameters `connect_link` (the id) and
     /// `status` (`completed` or `cancelled`). Its origin must be one of the operator's `ReturnOrigins`.

@@ -291,7 +291,7 @@ pub struct ListPosts {
     #[param(value_type = Option<String>, nullable, pattern = "^(draft|scheduled|publishing|published|failed)?$")]
     pub status: Option<PostStatus>,
     /// Only posts of this profile
-    #[param(nullable, minimum = 1, maximum = 9_007_199_254_740_991_i64)]
+    #[param(minimum = 1, maximum = 9_007_199_254_740_991_i64)]
     pub profile_id: Option<u64>,
     /// Only posts with this `external_id`
     #[param(nullable, max_length = 255)]

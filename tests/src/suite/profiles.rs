@@ -6,6 +6,7 @@ use crate::{
     checks,
     client::Api,
     deployment::{Deployment, User, fresh, targets},
+    ensure,
     error::{Result, same},
     http_response::{integer, list},
     runner::Check,
@@ -83,6 +84,8 @@ async fn account_belongs_to_a_profile_or_to_the_user(deployment: &Deployment) ->
     user.api.delete(&format!("/profiles/{profile}")).await?.is(204)?;
     let refused = user.api.post(&format!("/connections/connect/sandbox?profile_id={profile}"), &json!({})).await?;
     refused.invalid(&["profile_id"])?;
+    let in_body = json!({ "profile_id": profile });
+    user.api.post("/connections/connect/sandbox", &in_body).await?.invalid(&["profile_id"])?;
     Ok(())
 }
 
@@ -101,7 +104,16 @@ async fn post_is_for_the_accounts_of_one_profile(deployment: &Deployment) -> Res
     user.create(&json!({ "content": fresh("for nobody yet") })).await?;
     let filtered = user.api.get(&format!("/posts?profile_id={profile}")).await?.ok(200)?;
     same(list(&filtered, "data")?.len(), 1, "the posts of the profile")?;
-    user.api.get("/posts?profile_id=0").await?.invalid(&["profile_id"])?;
+    for path in ["/posts", "/connections"] {
+        for value in ["0", "", "null"] {
+            user.api.get(&format!("{path}?profile_id={value}")).await?.invalid(&["profile_id"])?;
+        }
+    }
+    let page = format!("{}/account/posts?show=published&profile=", deployment.origin());
+    let of_profile = user.browser.open(&format!("{page}{profile}")).await?;
+    ensure!(of_profile.html.contains(&content), "{}", of_profile.test_error("the post of the customer is missing"));
+    let of_another = user.browser.open(&format!("{page}{}", profile + 1)).await?;
+    ensure!(!of_another.html.contains(&content), "{}", of_another.test_error("the post of another customer"));
     Ok(())
 }
 

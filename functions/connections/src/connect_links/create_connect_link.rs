@@ -113,7 +113,10 @@ impl App {
 
     /// The platforms of a link; none for all.
     fn listed_platforms(&self, fields: &mut Fields) -> Vec<String> {
-        let entries = fields.bounded_list("platforms", MAX_PLATFORMS).value().unwrap_or_default();
+        let Some(entries) = fields.bounded_list("platforms", MAX_PLATFORMS).value() else { return Vec::new() };
+        if entries.is_empty() {
+            fields.add("platforms", "may not be empty; without the field, the customer may choose any platform");
+        }
         let mut platforms = BTreeSet::new();
         for (index, entry) in entries.into_iter().enumerate() {
             match entry {

@@ -264,7 +264,7 @@ impl LinkVisit<'_> {
             // Only the browser of the link gets this error.
             LinkError::Ended => self.ended().await,
             LinkError::Expired if self.is_own() => {
-                let text = format!("This link has expired. To connect another account, ask {recipient} for a new one.");
+                let text = format!("This link has expired. To connect an account, ask {recipient} for a new one.");
                 self.accounts(Some(&text)).await
             }
             LinkError::Expired => {

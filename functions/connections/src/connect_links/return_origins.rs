@@ -28,7 +28,11 @@ impl fmt::Display for ReturnUrlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoUrl => {
-                write!(f, "must be an https URL of at most {MAX_BYTES} bytes, without a user name and a fragment")
+                write!(
+                    f,
+                    "must be an https URL of at most {MAX_BYTES} bytes, without a user name and a fragment; on this \
+                     machine, http is permitted"
+                )
             }
             Self::OtherOrigin => f.write_str(
                 "must have one of the origins that the operator of this deployment has set as ReturnOrigins",

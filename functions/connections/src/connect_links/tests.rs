@@ -271,6 +271,7 @@ async fn invalid_link_has_an_error_for_each_field() {
         ("expires_in", json!(59)),
         ("expires_in", json!(604_801)),
         ("platforms.0", json!(["myspace"])),
+        ("platforms", json!([])),
         ("brand", json!("Acme")),
     ] {
         let mut body = valid.clone();

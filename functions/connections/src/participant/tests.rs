@@ -107,7 +107,10 @@ async fn guest_sees_the_recipient_and_completes_in_one_browser() {
     assert_eq!(response.body["authorization_url"], ours, "a guest is asked first");
 
     let (guest, page) = guest(&harness, &begun).await;
-    let permitted = format!("permits {} to publish posts", harness.recipient());
+    let permitted = format!(
+        "{} sees the name and the picture of the account, and gets this access: publish posts",
+        harness.recipient()
+    );
     assert!(page.html.contains(&permitted), "{}", page.html);
     let sent = harness.send_in(&guest, &begun, "").await;
     assert_eq!(sent.refresh_url, Some(format!("https://plain.example/authorize?state={}", begun.token)));
