@@ -1,13 +1,13 @@
 // A product that publishes for its customer: a profile, a connect link, a webhook and a post.
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { setTimeout } from 'node:timers/promises';
 import createClient from 'openapi-fetch';
 import { Webhook } from 'standardwebhooks';
 import type { paths } from './api.js';
 const [baseUrl = '', token = '', url = ''] = process.argv.slice(2);
 const api = createClient<paths>({ baseUrl, headers: { authorization: `Bearer ${token}` } });
-const need = <T>({ data, error }: { data?: T; error?: unknown }): T => data ?? fail(error);
-const fail = (error: unknown): never => { throw new Error(JSON.stringify(error)); };
+const need = <T>(it: { data?: T; error?: unknown }): T => it.data ?? (() => { throw new Error(JSON.stringify(it.error)); })();
 const webhook = need(await api.POST('/api/v1/webhooks', { body: { url } }));
 type Event = { type: string; data: Record<string, unknown> };
 const waiting = new Map<string, (data: Event['data']) => void>();
@@ -19,7 +19,7 @@ createServer(async (request, response) => {
 }).listen(Number(new URL(url).port));
 const params = { path: { webhook: webhook.id } };
 await api.POST('/api/v1/webhooks/{webhook}/test', { params });
-while (need(await api.GET('/api/v1/webhooks/{webhook}', { params })).status !== 'enabled');
+while (need(await api.GET('/api/v1/webhooks/{webhook}', { params })).status !== 'enabled') await setTimeout(500);
 const profile = need(await api.POST('/api/v1/profiles', { body: { name: 'The Harbor' } }));
 const link = need(await api.POST('/api/v1/connect-links', { body: { profile_id: profile.id, return_url: url } }));
 console.log('open', link.url);
