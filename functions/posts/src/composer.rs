@@ -9,6 +9,7 @@ pub(crate) mod consent;
 mod entries;
 mod local_time;
 mod preview;
+mod report;
 mod view;
 
 use std::time::Duration;
@@ -27,13 +28,14 @@ use domain::schedule;
 use domain::token;
 use domain::validation_errors::ValidationErrors;
 use http::{StatusCode, Uri};
-use scheduling::{Changed, Created, NotCreated, PostValidated, Warning};
+use scheduling::{Changed, Created, PostValidated};
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use storage::IdempotentRequest;
 
 use self::entries::Entries;
+use self::report::{Notice, Report};
 use self::view::{ComposerPage, Context};
 use crate::App;
 use crate::error::PostsError;
@@ -110,23 +112,6 @@ impl Action {
             Self::Save | Self::Check | Self::AddReply | Self::Refresh => "saved",
         }
     }
-}
-
-/// What a page reports above the form.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Report {
-    /// That of the response: of an error if nothing was stored.
-    status: StatusCode,
-    /// What happened, or why nothing did.
-    pub(super) notice: Option<Notice>,
-    pub(super) errors: ValidationErrors,
-    pub(super) warnings: Vec<Warning>,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Notice {
-    pub(super) text: String,
-    pub(super) is_bad: bool,
 }
 
 pub(crate) async fn show_new(
@@ -467,34 +452,6 @@ fn redirect_after(post: PostId, action: Action, entries: &Entries, account: Opti
 async fn upload_origin(app: &App) -> String {
     let link = app.scheduling.bucket.presigned_get("media", Duration::from_mins(1)).await.unwrap_or_default();
     link.parse::<Uri>().ok().and_then(|it| Some(format!("{}://{}", it.scheme()?, it.authority()?))).unwrap_or_default()
-}
-
-impl Report {
-    fn refused(errors: ValidationErrors) -> Self {
-        Self { status: StatusCode::UNPROCESSABLE_ENTITY, errors, ..Self::default() }
-    }
-
-    fn not_created(session: &SignedIn, address: ClientIp, reason: NotCreated) -> PageResult<Self> {
-        Ok(match reason {
-            NotCreated::Invalid(errors) => Self::refused(errors),
-            NotCreated::NotInPlan(why) => Self::not_in_plan(session, address, &why),
-            NotCreated::NoUser => return Err(PageError::signed_out("/sign-in")),
-            NotCreated::KeyReused => Self::bad(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                "This form has created a post already. Look at your posts first. If you press the button again, a second \
-                 post is created.",
-            ),
-        })
-    }
-
-    fn not_in_plan(session: &SignedIn, address: ClientIp, why: &str) -> Self {
-        session.audit_plan_refusal(address, why);
-        Self::bad(StatusCode::FORBIDDEN, why)
-    }
-
-    fn bad(status: StatusCode, text: &str) -> Self {
-        Self { status, notice: Some(Notice { text: text.to_owned(), is_bad: true }), ..Self::default() }
-    }
 }
 
 impl Done {

@@ -11,7 +11,8 @@ use domain::post::{Authority, IfMatch, NewTarget, Post, PostStatus, Target, Targ
 use domain::validation_errors::ValidationErrors;
 use serde_json::{Map, Value};
 
-use super::{Action, Entries, FORM_KIB, PageRequest, Report, fields, redirect};
+use super::report::Report;
+use super::{Action, Entries, FORM_KIB, PageRequest, fields, redirect};
 use crate::App;
 use crate::error::PostsError;
 use crate::posts_forms::{self, RevisionForm, find};

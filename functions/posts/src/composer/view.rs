@@ -18,7 +18,7 @@ use domain::time_zone::TimeZone;
 use self::account::{AccountView, Input};
 use super::entries::Entries;
 use super::preview::{AccountPreview, Previews};
-use super::{Notice, Report};
+use super::report::{Notice, Report};
 use crate::posts_forms::to_sentence;
 
 /// What a page is rendered from, in addition to the post and the entries.
