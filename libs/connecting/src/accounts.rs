@@ -170,15 +170,15 @@ impl ConnectFlows {
     ) -> Result<(), ConnectingError> {
         let records = self.store.grants_by_name(user, granted.iter().map(|it| it.grant_name.as_str())).await?;
         let connected: HashSet<ConnectionId> = connecting.iter().map(|it| it.connection.connection_id).collect();
-        if records.values().all(|it| it.connections.iter().all(|it| connected.contains(it))) {
+        let others = records.values().flat_map(|it| it.connections.iter().copied());
+        let others: HashSet<_> = others.filter(|it| !connected.contains(it)).collect();
+        if others.is_empty() {
             return Ok(());
         }
-        let mut siblings = self.store.connections(user).await?;
-        siblings
-            .retain(|it| !connected.contains(&it.connection_id) && accounts.contains(it.profile.account_id.as_str()));
-        for new in granted {
-            let Some(record) = records.get(&new.grant_name) else { continue };
-            let Some(renewed) = connecting.iter().find(|it| it.grant_name == new.grant_name) else { continue };
+        let mut siblings = self.store.connections_by_id(user, others).await?;
+        siblings.retain(|it| accounts.contains(it.profile.account_id.as_str()));
+        for (name, record) in &records {
+            let Some(renewed) = connecting.iter().find(|it| it.grant_name == *name) else { continue };
             for sibling in siblings.iter().filter(|it| record.connections.contains(&it.connection_id)) {
                 let expires_at = renewed.connection.token_expires_at;
                 self.store.mark_refreshed(sibling.connection_id, record, expires_at).await?;
