@@ -96,7 +96,9 @@ impl App {
     ) -> Result<FlowVisit, FlowAccessError> {
         let loaded = self.connect_flows().find(state_token, visitor.address).await?;
         let loaded = loaded.ok_or(FlowAccessError::Unknown)?;
-        let user = self.api.store.user(loaded.flow.user_id).await?.ok_or(FlowAccessError::Unknown)?;
+        // Guests could otherwise connect accounts for a user whom the operator has disabled.
+        let user = self.api.store.user(loaded.flow.user_id).await?.filter(|it| !it.disabled);
+        let user = user.ok_or(FlowAccessError::Unknown)?;
         let recipient = Recipient::new(&user);
 
         let Visitor { session, guest_cookie, .. } = visitor;
@@ -118,9 +120,6 @@ impl App {
         if let (Some(link), Participant::Guest(browser)) = (&loaded.flow.link, &participant) {
             let now = self.api.clock.now();
             let found = self.connect_flows().find_link(link.key.clone()).await?.ok_or(FlowAccessError::Unknown)?;
-            if user.disabled {
-                return Err(FlowAccessError::Unknown);
-            }
             if loaded.flow.is_open(now) && found.link.check(Some(&browser.owner()), now).is_err() {
                 return Err(FlowAccessError::LinkClosed { page: link_accounts_path(&link.key) });
             }
