@@ -173,11 +173,10 @@ fn accounts(connections: &[Connection], search: &Search) -> Vec<Choice> {
     choices
 }
 
-/// By name: the external id of the profile, otherwise its id.
+/// By name.
 fn customers(connections: &[Connection], search: &Search) -> Vec<Choice> {
     let choice = |it: &ProfileRef| {
-        let id = it.profile_id.to_string();
-        let name = it.profile_external_id.as_ref().map_or_else(|| id.clone(), |it| it.as_str().to_owned());
+        let (id, name) = (it.profile_id.to_string(), it.shown_name());
         (name.clone(), Choice { is_chosen: id == search.profile, id, name })
     };
     let by_name: BTreeMap<_, _> = connections.iter().filter_map(|it| it.of_profile.as_ref()).map(choice).collect();

@@ -5,6 +5,7 @@ use api::page::{AccountPage, Page, PageQuery, PageResult, date, date_and_time, d
 use askama::Template;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
+use domain::profile::ProfileRef;
 use domain::time_zone::TimeZone;
 use domain::webhook::{
     Attempt, DisabledReason, EndpointStatus, EventKind, WebhookDelivery, WebhookDeliveryStatus, WebhookEndpoint,
@@ -108,10 +109,7 @@ impl WebhookRow {
         Self {
             id: endpoint.webhook_id.to_string(),
             url: endpoint.url.to_string(),
-            customer: endpoint.of_profile.as_ref().map(|it| match &it.profile_external_id {
-                Some(external_id) => external_id.as_str().to_owned(),
-                None => it.profile_id.to_string(),
-            }),
+            customer: endpoint.of_profile.as_ref().map(ProfileRef::shown_name),
             created_on: date(endpoint.created_at, zone),
             creator: endpoint.created_by.as_ref().map(|it| CreatorView {
                 name: it.client_name.as_ref().map(|name| name.as_str().to_owned()),

@@ -23,7 +23,7 @@ use crate::scope_guard::Needs;
 /// A caller whose token has the scope `N`. Any other request gets 429, 401 or 403, in this order.
 #[derive(Clone, Debug)]
 pub struct Caller<N: Needs> {
-    /// Whose resources the request reads and writes.
+    /// The owner of the resources that the request reads and writes.
     pub owner: Owner,
     /// The profile to which the token is limited; what the request creates belongs to it.
     pub of_profile: Option<ProfileRef>,

@@ -28,8 +28,9 @@ impl Paging {
     pub fn cut<T>(self, all: Vec<T>) -> (Vec<T>, PageMeta) {
         let Self { page, per_page } = self;
         let total = u64::try_from(all.len()).unwrap_or(u64::MAX);
-        let skipped = usize::try_from((page - 1) * per_page).unwrap_or(usize::MAX);
-        let shown = all.into_iter().skip(skipped).take(usize::try_from(per_page).unwrap_or(usize::MAX)).collect();
+        let first = (page - 1) * per_page;
+        let shown = (0..).zip(all).filter(|(index, _)| (first..first + per_page).contains(index));
+        let shown = shown.map(|it| it.1).collect();
         (shown, PageMeta { current_page: page, last_page: total.div_ceil(per_page).max(1), per_page, total })
     }
 }

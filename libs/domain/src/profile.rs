@@ -28,6 +28,13 @@ impl Profile {
     }
 }
 
+impl ProfileRef {
+    /// For the user: the external id, otherwise the id.
+    pub fn shown_name(&self) -> String {
+        self.profile_external_id.as_ref().map_or_else(|| self.profile_id.to_string(), |it| it.as_str().to_owned())
+    }
+}
+
 /// The profile that something belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProfileRef {

@@ -39,7 +39,6 @@ pub(super) struct AccountRow {
 
 pub(super) struct Customer {
     pub(super) profile_id: String,
-    /// The external id of the profile, otherwise its id.
     pub(super) name: String,
 }
 
@@ -101,9 +100,7 @@ impl AccountRow {
 
 impl From<ProfileRef> for Customer {
     fn from(profile: ProfileRef) -> Self {
-        let profile_id = profile.profile_id.to_string();
-        let name = profile.profile_external_id.map_or_else(|| profile_id.clone(), |it| it.as_str().to_owned());
-        Self { profile_id, name }
+        Self { profile_id: profile.profile_id.to_string(), name: profile.shown_name() }
     }
 }
 
