@@ -28,17 +28,17 @@ impl Profile {
     }
 }
 
-impl ProfileRef {
-    /// For the user: the external id, otherwise the id.
-    pub fn shown_name(&self) -> String {
-        self.profile_external_id.as_ref().map_or_else(|| self.profile_id.to_string(), |it| it.as_str().to_owned())
-    }
-}
-
 /// The profile that something belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProfileRef {
     pub profile_id: ProfileId,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile_external_id: Option<ExternalId>,
+}
+
+impl ProfileRef {
+    /// For the user: the external id, otherwise the id.
+    pub fn shown_name(&self) -> String {
+        self.profile_external_id.as_ref().map_or_else(|| self.profile_id.to_string(), |it| it.as_str().to_owned())
+    }
 }

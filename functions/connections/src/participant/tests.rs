@@ -205,3 +205,16 @@ async fn loopback_address_is_not_the_origin_of_a_local_service() {
     assert!(!redirect("http://localhost:3000", "api.example"));
     assert!(!redirect("https://social.example", "127.0.0.1"));
 }
+
+#[tokio::test]
+async fn guest_connects_nothing_for_a_disabled_user() {
+    let harness = Harness::with_guests().await;
+    let begun = harness.begin("plain").await;
+    let (guest, _) = guest(&harness, &begun).await;
+    harness.send_in(&guest, &begun, "").await;
+
+    harness.disable_user().await;
+
+    assert_eq!(harness.visit_in(&guest, &callback(&begun)).await.status, 404);
+    assert_eq!(harness.platform.completed(), 0);
+}
