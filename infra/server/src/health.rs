@@ -20,7 +20,7 @@ use subtle::ConstantTimeEq;
 
 use crate::data_folder::DATABASE;
 use crate::metrics::Metrics;
-use crate::queue::UserQueues;
+use crate::queue::Lanes;
 
 /// A publisher that did not tick for this long, six times its interval, hangs.
 const MAX_SILENCE: TimeDelta = TimeDelta::seconds(30);
@@ -49,7 +49,7 @@ pub(crate) struct Health {
     pub(crate) clock: Clock,
     pub(crate) last_tick: LastTick,
     pub(crate) metrics: Metrics,
-    pub(crate) queues: Arc<UserQueues>,
+    pub(crate) queues: Arc<Lanes>,
     /// `None` if the stores are in memory.
     pub(crate) folder: Option<PathBuf>,
     /// The token for `/metrics`, which does not exist without one.

@@ -1,7 +1,7 @@
 //! The queue in this process: a timer for each message. Messages are lost when the process ends, as
 //! in any queue; the sweep queues them again.
 //!
-//! Like the queue of a deployment, it is fair: users with messages take turns, and each has a limit of
+//! Like the queue of a deployment, it is fair: users and their profiles with messages take turns, and each has a limit of
 //! concurrent deliveries.
 
 use std::collections::{HashMap, VecDeque};
@@ -11,7 +11,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use cloud::queue::{DeliveryMessage, Outgoing, Queue, QueueError};
 use domain::clock::Clock;
-use domain::id::UserId;
+use domain::delivery::DeliveryIds;
+use domain::id::{ProfileId, UserId};
 use platforms::{Publish, Registry};
 use publishing::Publishing;
 use tokio::sync::Notify;
@@ -22,22 +23,25 @@ const CONCURRENCY: usize = 2_000;
 /// Concurrent deliveries of one user.
 const OF_ONE_USER: usize = CONCURRENCY / 4;
 
+/// Concurrent deliveries of one profile. The others are left to the user's other profiles.
+const OF_ONE_PROFILE: usize = OF_ONE_USER * 3 / 5;
+
 /// Delay before a message is received again after an error.
 const BROUGHT_AGAIN_AFTER: Duration = Duration::from_secs(10);
 
 /// A queue with timers for delays.
 pub(crate) struct LocalQueue {
-    lanes: Arc<UserQueues>,
+    lanes: Arc<Lanes>,
     clock: Clock,
 }
 
 impl LocalQueue {
     /// An empty queue.
     pub(crate) fn new(clock: Clock) -> Arc<Self> {
-        Arc::new(Self { lanes: Arc::new(UserQueues::new(CONCURRENCY, OF_ONE_USER)), clock })
+        Arc::new(Self { lanes: Arc::new(Lanes::new(CONCURRENCY, OF_ONE_USER, OF_ONE_PROFILE)), clock })
     }
 
-    pub(crate) fn lanes(&self) -> Arc<UserQueues> {
+    pub(crate) fn lanes(&self) -> Arc<Lanes> {
         Arc::clone(&self.lanes)
     }
 }
@@ -57,28 +61,33 @@ impl Queue for LocalQueue {
     }
 }
 
-/// Messages that are due, by user.
-pub(crate) struct UserQueues {
+/// The deliveries of a user's own posts, or of one profile's.
+type Lane = (UserId, Option<ProfileId>);
+
+/// Messages that are due, by lane.
+pub(crate) struct Lanes {
     state: Mutex<QueueState>,
     /// A message arrived, or a delivery ended.
     changed: Notify,
     places: usize,
     max_per_user: usize,
+    max_per_profile: usize,
 }
 
 #[derive(Default)]
 struct QueueState {
-    waiting: HashMap<UserId, VecDeque<DeliveryMessage>>,
-    /// The users with waiting messages, in the order of their turns.
-    turns: VecDeque<UserId>,
-    under_way: HashMap<UserId, usize>,
+    waiting: HashMap<Lane, VecDeque<DeliveryMessage>>,
+    /// The lanes with waiting messages, in the order of their turns.
+    turns: VecDeque<Lane>,
+    /// For each profile, and for each user with all profiles (`None`).
+    under_way: HashMap<Lane, usize>,
     all_under_way: usize,
     is_closed: bool,
 }
 
-impl UserQueues {
-    fn new(places: usize, of_one_user: usize) -> Self {
-        Self { state: Mutex::default(), changed: Notify::new(), places, max_per_user: of_one_user }
+impl Lanes {
+    fn new(places: usize, max_per_user: usize, max_per_profile: usize) -> Self {
+        Self { state: Mutex::default(), changed: Notify::new(), places, max_per_user, max_per_profile }
     }
 
     fn state(&self) -> MutexGuard<'_, QueueState> {
@@ -98,32 +107,38 @@ impl UserQueues {
 
     fn put(&self, message: DeliveryMessage) {
         let mut state = self.state();
-        let queue = state.waiting.entry(message.user_id).or_default();
+        let lane = (message.ids.user_id, message.ids.profile_id);
+        let queue = state.waiting.entry(lane).or_default();
         queue.push_back(message);
         if queue.len() == 1 {
-            state.turns.push_back(message.user_id);
+            state.turns.push_back(lane);
         }
         drop(state);
         self.changed.notify_one();
     }
 
-    /// The next message whose user is below the limit.
+    /// The next message whose user and profile are below their limits.
     fn take(&self) -> Option<DeliveryMessage> {
         let mut state = self.state();
         if state.is_closed || self.places <= state.all_under_way {
             return None;
         }
-        let has_capacity = |user: &UserId| state.under_way.get(user).is_none_or(|it| *it < self.max_per_user);
+        let is_below = |lane: Lane, max: usize| state.under_way.get(&lane).is_none_or(|it| *it < max);
+        let has_capacity = |lane: &Lane| {
+            is_below((lane.0, None), self.max_per_user) && (lane.1.is_none() || is_below(*lane, self.max_per_profile))
+        };
         let turn = state.turns.iter().position(has_capacity)?;
-        let user = state.turns.remove(turn)?;
-        let queue = state.waiting.get_mut(&user)?;
+        let lane = state.turns.remove(turn)?;
+        let queue = state.waiting.get_mut(&lane)?;
         let message = queue.pop_front()?;
         if queue.is_empty() {
-            state.waiting.remove(&user);
+            state.waiting.remove(&lane);
         } else {
-            state.turns.push_back(user);
+            state.turns.push_back(lane);
         }
-        *state.under_way.entry(user).or_default() += 1;
+        for counted in counted(message.ids) {
+            *state.under_way.entry(counted).or_default() += 1;
+        }
         state.all_under_way += 1;
         Some(message)
     }
@@ -138,13 +153,15 @@ impl UserQueues {
         }
     }
 
-    fn end(&self, user: UserId) {
+    fn end(&self, ids: DeliveryIds) {
         let mut state = self.state();
         state.all_under_way -= 1;
-        if let Some(count) = state.under_way.get_mut(&user) {
-            *count -= 1;
-            if *count == 0 {
-                state.under_way.remove(&user);
+        for counted in counted(ids) {
+            if let Some(count) = state.under_way.get_mut(&counted) {
+                *count -= 1;
+                if *count == 0 {
+                    state.under_way.remove(&counted);
+                }
             }
         }
         drop(state);
@@ -152,31 +169,37 @@ impl UserQueues {
     }
 }
 
+/// What a delivery counts for: its user and its profile.
+fn counted(ids: DeliveryIds) -> impl Iterator<Item = Lane> {
+    let of_profile = ids.profile_id.map(|it| (ids.user_id, Some(it)));
+    [(ids.user_id, None)].into_iter().chain(of_profile)
+}
+
 /// A slot of a message, released even when its delivery panics.
 struct Slot {
-    lanes: Arc<UserQueues>,
-    user: UserId,
+    lanes: Arc<Lanes>,
+    ids: DeliveryIds,
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.lanes.end(self.user);
+        self.lanes.end(self.ids);
     }
 }
 
 /// Runs the delivery of each message until the process ends.
-pub(crate) async fn work(publishing: Publishing, platforms: Registry<dyn Publish>, queues: Arc<UserQueues>) {
+pub(crate) async fn work(publishing: Publishing, platforms: Registry<dyn Publish>, queues: Arc<Lanes>) {
     loop {
         let message = queues.next().await;
-        let slot = Slot { lanes: Arc::clone(&queues), user: message.user_id };
+        let slot = Slot { lanes: Arc::clone(&queues), ids: message.ids };
         let (publishing, platforms) = (publishing.clone(), platforms.clone());
         tokio::spawn(async move {
             if let Err(error) = publishing.deliver(&platforms, message).await {
-                tracing::warn!(%error, post_id = %message.post_id, "a delivery failed and is tried again");
+                tracing::warn!(%error, post_id = %message.ids.post_id, "a delivery failed and is tried again");
                 drop(slot);
                 tokio::time::sleep(BROUGHT_AGAIN_AFTER).await;
                 if let Err(error) = publishing.deliver(&platforms, message).await {
-                    tracing::error!(%error, post_id = %message.post_id, "a delivery failed, and the sweep continues it");
+                    tracing::error!(%error, post_id = %message.ids.post_id, "a delivery failed, and the sweep continues it");
                 }
             }
         });
@@ -189,43 +212,65 @@ mod tests {
 
     use super::*;
 
-    fn message(user: u64, revision: u64) -> DeliveryMessage {
-        let user_id = UserId::new(user).unwrap();
-        DeliveryMessage { user_id, revision, ..DeliveryMessage::for_delivery(&a_delivery()) }
+    fn ids(user: u64, profile: Option<u64>) -> DeliveryIds {
+        let profile_id = profile.and_then(ProfileId::new);
+        DeliveryIds { user_id: UserId::new(user).unwrap(), profile_id, ..a_delivery().ids() }
     }
 
-    fn taken(lanes: &UserQueues) -> Vec<(u64, u64)> {
-        std::iter::from_fn(|| lanes.take()).map(|it| (it.user_id.get(), it.revision)).collect()
+    fn message(ids: DeliveryIds, revision: u64) -> DeliveryMessage {
+        DeliveryMessage { ids, revision, ..DeliveryMessage::for_delivery(&a_delivery()) }
+    }
+
+    fn taken(lanes: &Lanes) -> Vec<(u64, u64)> {
+        std::iter::from_fn(|| lanes.take()).map(|it| (it.ids.user_id.get(), it.revision)).collect()
     }
 
     #[test]
     fn users_take_turns_within_their_share() {
-        let lanes = UserQueues::new(8, 4);
+        let lanes = Lanes::new(8, 4, 3);
         for revision in 1..=100 {
-            lanes.put(message(1, revision));
+            lanes.put(message(ids(1, None), revision));
         }
         assert_eq!(taken(&lanes), [(1, 1), (1, 2), (1, 3), (1, 4)]);
 
         for revision in 1..=2 {
-            lanes.put(message(2, revision));
-            lanes.put(message(3, revision));
+            lanes.put(message(ids(2, None), revision));
+            lanes.put(message(ids(3, None), revision));
         }
         assert_eq!(taken(&lanes), [(2, 1), (3, 1), (2, 2), (3, 2)]);
-        lanes.end(UserId::new(3).unwrap());
+        lanes.end(ids(3, None));
         assert_eq!(taken(&lanes), [], "the first user has its share");
-        lanes.end(UserId::new(1).unwrap());
+        lanes.end(ids(1, None));
         assert_eq!(taken(&lanes), [(1, 5)]);
         lanes.close();
-        lanes.end(UserId::new(1).unwrap());
+        lanes.end(ids(1, None));
         assert_eq!((taken(&lanes), lanes.sizes()), (vec![], (95, 6)));
+    }
+
+    #[test]
+    fn profile_with_many_messages_leaves_places_to_others_of_its_user() {
+        let lanes = Lanes::new(100, 5, 3);
+        for revision in 1..=100 {
+            lanes.put(message(ids(1, Some(7)), revision));
+        }
+        assert_eq!(taken(&lanes), [(1, 1), (1, 2), (1, 3)]);
+
+        for profile in 8..=10 {
+            lanes.put(message(ids(1, Some(profile)), profile));
+        }
+        assert_eq!(taken(&lanes), [(1, 8), (1, 9)], "the user has its share");
+        lanes.end(ids(1, Some(8)));
+        assert_eq!(taken(&lanes), [(1, 10)]);
+        lanes.end(ids(1, Some(7)));
+        assert_eq!(taken(&lanes), [(1, 4)]);
     }
 
     #[tokio::test]
     async fn released_slot_admits_the_next_message() {
-        let lanes = Arc::new(UserQueues::new(1, 1));
-        lanes.put(message(1, 1));
-        lanes.put(message(2, 1));
-        let place = Slot { user: lanes.next().await.user_id, lanes: Arc::clone(&lanes) };
+        let lanes = Arc::new(Lanes::new(1, 1, 1));
+        lanes.put(message(ids(1, None), 1));
+        lanes.put(message(ids(2, None), 1));
+        let place = Slot { ids: lanes.next().await.ids, lanes: Arc::clone(&lanes) };
         let next = tokio::spawn({
             let lanes = Arc::clone(&lanes);
             async move { lanes.next().await }
@@ -233,6 +278,6 @@ mod tests {
         tokio::task::yield_now().await;
         drop(place);
 
-        assert_eq!(next.await.unwrap().user_id, UserId::new(2).unwrap());
+        assert_eq!(next.await.unwrap().ids.user_id, UserId::new(2).unwrap());
     }
 }

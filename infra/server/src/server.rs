@@ -38,7 +38,7 @@ use crate::extensions::Extensions;
 use crate::health::{self, Health, LastTick};
 use crate::metrics::Metrics;
 use crate::pictures::LocalPictures;
-use crate::queue::{LocalQueue, UserQueues};
+use crate::queue::{Lanes, LocalQueue};
 use crate::settings::{Data, Settings, SignIn};
 use crate::sync::WriteSync;
 use crate::timers::Timers;
@@ -59,7 +59,7 @@ pub struct Server {
     settings: Settings,
     publishing: Publishing,
     platforms: Registry<dyn Publish>,
-    queues: Arc<UserQueues>,
+    queues: Arc<Lanes>,
     timers: Timers,
 }
 
@@ -245,7 +245,7 @@ impl Server {
 
 /// The publishing process.
 pub struct Started {
-    queues: Arc<UserQueues>,
+    queues: Arc<Lanes>,
     /// They end only by a panic.
     tasks: Vec<JoinHandle<()>>,
     data: Data,

@@ -5,8 +5,7 @@ use async_trait::async_trait;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
-use domain::delivery::Delivery;
-use domain::id::{ConnectionId, PostId, TargetId, UserId};
+use domain::delivery::{Delivery, DeliveryIds};
 use futures::{StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
 
@@ -15,31 +14,52 @@ use crate::error_chain::chain;
 /// Names a delivery whose next step may be due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeliveryMessage {
-    pub user_id: UserId,
-    pub post_id: PostId,
-    pub target_id: TargetId,
-    /// Included so that the worker can read everything in one call.
-    pub connection_id: ConnectionId,
+    #[serde(flatten)]
+    pub ids: DeliveryIds,
     /// The revision of the delivery. If the stored one differs, the worker drops the message.
     pub revision: u64,
     /// When the roll-up is due; `None` means immediately.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub roll_up_at: Option<DateTime<Utc>>,
-    /// The worker must acquire a concurrency permit before a call (bursts of one user, retries).
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub needs_permit: bool,
+    #[serde(default, skip_serializing_if = "Admission::is_immediate")]
+    pub admission: Admission,
+}
+
+/// How a worker admits a delivery.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Admission {
+    /// The call starts, and acquires its permits once it turns out to be slow.
+    #[default]
+    Immediate,
+    /// The worker acquires the permits before the call (bursts of one user, retries).
+    WithPermits,
+    /// Likewise, for the deliveries of a profile that has more than its permits admit. On the queue, they are a group of
+    /// their own, so that they delay no other profile of the user.
+    Backlog,
+}
+
+impl Admission {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_immediate(&self) -> bool {
+        *self == Self::Immediate
+    }
 }
 
 impl DeliveryMessage {
     pub fn for_delivery(delivery: &Delivery) -> Self {
-        Self {
-            user_id: delivery.user_id,
-            post_id: delivery.post_id,
-            target_id: delivery.target_id,
-            connection_id: delivery.connection_id,
-            revision: delivery.revision,
-            roll_up_at: None,
-            needs_permit: false,
+        Self { ids: delivery.ids(), revision: delivery.revision, roll_up_at: None, admission: Admission::Immediate }
+    }
+
+    /// On a standard queue, groups do not order messages, but make the queue fair: while one group has many messages in
+    /// flight, SQS delivers those of other groups first. Source: the SQS developer guide, "How Amazon SQS fair queues
+    /// work".
+    pub fn group(&self) -> String {
+        let DeliveryIds { user_id, profile_id, .. } = self.ids;
+        match (self.admission, profile_id) {
+            (Admission::Backlog, Some(profile)) => format!("{user_id}/{profile}"),
+            // With a group for each profile, a user with many profiles would have many shares of the queue.
+            _ => user_id.to_string(),
         }
     }
 }
@@ -104,11 +124,7 @@ impl SqsQueue {
             let entry = SendMessageBatchRequestEntry::builder()
                 .id(index.to_string())
                 .message_body(body)
-                // On a standard queue, groups do not order messages, but make the queue fair:
-                // while one group has many messages in flight, SQS delivers those of other
-                // groups first. Source: the SQS developer guide, "How Amazon SQS fair queues
-                // work".
-                .message_group_id(outgoing.message.user_id.to_string())
+                .message_group_id(outgoing.message.group())
                 .delay_seconds(outgoing.delay_s(now).into());
             request = request.entries(entry.build().map_err(|it| QueueError(it.to_string()))?);
         }
@@ -130,9 +146,26 @@ impl Queue for SqsQueue {
 
 #[cfg(test)]
 mod tests {
+    use domain::id::ProfileId;
     use domain::testing::{a_delivery, noon};
 
     use super::*;
+
+    #[test]
+    fn backlog_of_a_profile_is_a_group_of_its_own() {
+        let profile_id = ProfileId::new(5);
+        let (own, of_profile) = (a_delivery(), Delivery { profile_id, ..a_delivery() });
+        let user = own.user_id.to_string();
+        let group = |delivery: &Delivery, admission| {
+            let ids = DeliveryIds { user_id: own.user_id, ..delivery.ids() };
+            DeliveryMessage { ids, admission, ..DeliveryMessage::for_delivery(delivery) }.group()
+        };
+
+        for admission in [Admission::Immediate, Admission::WithPermits] {
+            assert_eq!([&own, &of_profile].map(|it| group(it, admission)), [user.clone(), user.clone()]);
+        }
+        assert_eq!([&own, &of_profile].map(|it| group(it, Admission::Backlog)), [user.clone(), format!("{user}/5")]);
+    }
 
     #[test]
     fn message_is_delivered_two_to_three_seconds_early() {

@@ -24,7 +24,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 pub use crate::failure::FailureClass;
-use crate::id::{ConnectionId, PostId, TargetId, UserId};
+use crate::id::{ConnectionId, PostId, ProfileId, TargetId, UserId};
 use crate::post::{Post, SegmentKind, Target};
 pub use crate::published::Published;
 pub use follow_up::{FOLLOW_UP_WINDOW, FollowUps};
@@ -88,6 +88,9 @@ pub struct Delivery {
     pub target_id: TargetId,
     /// The connection that publishes it.
     pub connection_id: ConnectionId,
+    /// The profile of its post, whose calls are limited together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile_id: Option<ProfileId>,
     /// The platform's name in the registry.
     pub provider: String,
     /// The post's revision. Messages about another revision, and their results, are ignored.
@@ -159,6 +162,17 @@ pub struct Delivery {
     /// Random id of the last write, the condition of the next one: of two concurrent writers, one
     /// fails.
     pub write_id: u64,
+}
+
+/// What names a delivery and everything that its next step needs, so that a worker can read it in one call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeliveryIds {
+    pub user_id: UserId,
+    pub post_id: PostId,
+    pub target_id: TargetId,
+    pub connection_id: ConnectionId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile_id: Option<ProfileId>,
 }
 
 /// A text for the user of a post that waits. Decisions use the kind, never the text.
@@ -289,6 +303,7 @@ impl Delivery {
             post_id: post.post_id,
             target_id: target.target_id,
             connection_id: target.connection_id,
+            profile_id: post.of_profile.as_ref().map(|it| it.profile_id),
             provider: target.provider.clone(),
             revision: post.revision,
             publish_at,
@@ -312,6 +327,11 @@ impl Delivery {
             note: None,
             write_id,
         }
+    }
+
+    pub fn ids(&self) -> DeliveryIds {
+        let Self { user_id, post_id, target_id, connection_id, profile_id, .. } = *self;
+        DeliveryIds { user_id, post_id, target_id, connection_id, profile_id }
     }
 
     pub fn gives_up_at(&self) -> DateTime<Utc> {

@@ -151,6 +151,7 @@ pub fn a_delivery() -> Delivery {
         post_id: ids.fresh::<PostId>(),
         target_id: ids.fresh::<TargetId>(),
         connection_id: ids.fresh::<ConnectionId>(),
+        profile_id: None,
         provider: "sandbox".to_owned(),
         revision: 1,
         publish_at: noon(),

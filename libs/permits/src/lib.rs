@@ -30,7 +30,7 @@ const RECORDED_AFTER: Duration = Duration::from_secs(3);
 
 /// How long a call waits for a permit that faster calls will release. Others may wait for the same
 /// one.
-const PERMIT_WAIT: TimeDelta = TimeDelta::seconds(3);
+pub const PERMIT_WAIT: TimeDelta = TimeDelta::seconds(3);
 
 /// The permits that this process holds.
 #[derive(Clone, Debug)]
@@ -181,7 +181,7 @@ pub struct ConcurrencyLimiter<'a> {
 
 impl ConcurrencyLimiter<'_> {
     /// A permit, or `None` if `max_permits` environments already hold one and no fast call releases
-    /// one soon. Without `needs_permit`, the permit is stored only when the call turns out to be
+    /// one by `wait_until`, which is usually [`PERMIT_WAIT`] ahead. Without `needs_permit`, the permit is stored only when the call turns out to be
     /// slow: acquiring and releasing it are two writes.
     pub async fn acquire(
         &self,
@@ -189,9 +189,10 @@ impl ConcurrencyLimiter<'_> {
         in_flight: InFlightCalls,
         max_permits: usize,
         needs_permit: bool,
+        wait_until: DateTime<Utc>,
     ) -> Result<Option<Permit>, StorageError> {
         let mut in_flight = in_flight;
-        let mut backoff = Backoff::until(self.clock.now() + PERMIT_WAIT, self.held_permits.random.clone());
+        let mut backoff = Backoff::until(wait_until, self.held_permits.random.clone());
         loop {
             let now = self.clock.now();
             if in_flight.others(&self.held_permits.environment, now) < max_permits {

@@ -40,7 +40,7 @@ async fn single_call_needs_a_permit_only_if_slow() {
     let environment = Environment::new().await;
     let subject = LimitSubject::user(a_user().user_id);
     let limiter = environment.limiter();
-    let acquire = || limiter.acquire(subject.clone(), InFlightCalls::default(), 5, false);
+    let acquire = || limiter.acquire(subject.clone(), InFlightCalls::default(), 5, false, noon() + PERMIT_WAIT);
 
     limiter.with_permit(acquire().await.unwrap().unwrap(), async {}).await;
     assert_eq!(environment.in_flight(&subject).await, InFlightCalls::default());
@@ -62,7 +62,7 @@ async fn permits_of_fast_calls_are_awaited() {
     // The permit is released while this one waits for it.
     let limiter = environment.limiter();
     let (permit, _) = tokio::join!(
-        limiter.acquire(subject.clone(), in_flight, 1, true),
+        limiter.acquire(subject.clone(), in_flight, 1, true, noon() + PERMIT_WAIT),
         environment.store.release_permit(&subject, "other")
     );
 
@@ -82,7 +82,11 @@ async fn burst_of_fast_calls_is_not_rescheduled() {
     let environments: Vec<_> = (0..5 * PERMITS).map(|_| first.another()).collect();
 
     let calls = environments.iter().map(async |it| {
-        let permit = it.limiter().acquire(subject.clone(), InFlightCalls::default(), PERMITS, true).await.unwrap()?;
+        let permit = it
+            .limiter()
+            .acquire(subject.clone(), InFlightCalls::default(), PERMITS, true, noon() + PERMIT_WAIT)
+            .await
+            .unwrap()?;
         it.limiter().with_permit(permit, tokio::time::sleep(Duration::from_millis(20))).await;
         Some(())
     });
@@ -130,7 +134,7 @@ async fn dropped_permit_is_no_longer_counted_in_its_process() {
     let environment = Environment::new().await;
     let subject = LimitSubject::host("slow.example");
 
-    let permit = environment.limiter().acquire(subject, InFlightCalls::default(), 1, true).await;
+    let permit = environment.limiter().acquire(subject, InFlightCalls::default(), 1, true, noon() + PERMIT_WAIT).await;
     drop(permit.unwrap().unwrap());
 
     assert!(environment.held_permits.all().is_empty());

@@ -9,7 +9,7 @@ mod shown;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::metrics;
-use cloud::queue::{DeliveryMessage, Outgoing};
+use cloud::queue::{Admission, DeliveryMessage, Outgoing};
 use cloud::timer::sleep_until;
 use connecting::CallCredentials;
 use domain::attempt::{Attempt, AttemptStep};
@@ -17,7 +17,7 @@ use domain::delivery::{AttemptError, Claim, Delivery, NextStep, PUBLISH_CALL_DEL
 use domain::post::{Post, SegmentKind};
 use platforms::{Publish, PublishRequest, Registry, with_last_call};
 use scheduling::queue_imminent;
-use storage::{ConnectionRecord, CredentialsRecord, LimitSubject, LoadedDelivery, WriteOutcome};
+use storage::{ConnectionRecord, CredentialsRecord, LoadedDelivery, WriteOutcome};
 
 use self::follow_up::follow_up_names;
 use self::segment::{reference, reply_to, segment_index, segment_options};
@@ -57,7 +57,7 @@ struct AttemptContext<'a> {
     /// When the post is rolled up, if not at once.
     roll_up_at: Option<DateTime<Utc>>,
     begin_until: DateTime<Utc>,
-    needs_permit: bool,
+    admission: Admission,
     /// The segment that the call is about.
     segment_index: usize,
     /// The follow-ups of the post, if its delivery ends with the call.
@@ -77,9 +77,8 @@ impl Publishing {
     ) -> Result<(), PublishingError> {
         let begin_until = self.clock.now() + BEGIN_WITHIN;
         for _ in 0..MAX_STEPS {
-            let DeliveryMessage { user_id, post_id, target_id, connection_id, revision, .. } = message;
-            let loaded = self.store.load_delivery(user_id, post_id, target_id, connection_id).await?;
-            let Some(loaded) = loaded.filter(|it| it.delivery.revision == revision) else { return Ok(()) };
+            let loaded = self.store.load_delivery(message.ids).await?;
+            let Some(loaded) = loaded.filter(|it| it.delivery.revision == message.revision) else { return Ok(()) };
             // Boxed, because one worker holds many waiting deliveries.
             match Box::pin(self.step(platforms, loaded, message, begin_until)).await? {
                 Continue::Again if self.clock.now() <= begin_until => {}
@@ -91,7 +90,7 @@ impl Publishing {
                 Continue::Done => return Ok(()),
             }
         }
-        tracing::warn!(post_id = %message.post_id, "a delivery made no progress and was left to the sweep");
+        tracing::warn!(post_id = %message.ids.post_id, "a delivery made no progress and was left to the sweep");
         Ok(())
     }
 
@@ -114,14 +113,14 @@ impl Publishing {
             return Ok(Continue::Again);
         }
         let mut now = self.clock.now();
-        let DeliveryMessage { roll_up_at, needs_permit, .. } = message;
+        let DeliveryMessage { roll_up_at, admission, .. } = message;
         let mut context = AttemptContext {
             segment_index: delivery.current_segment(),
             delivery,
             post: &post,
             roll_up_at,
             begin_until,
-            needs_permit,
+            admission,
             follow_ups: Vec::new(),
             used: None,
             attempt: None,
@@ -167,14 +166,13 @@ impl Publishing {
                     self.roll_ups.roll_up(post.user_id, post.post_id).await?;
                 }
                 let platform = platforms.get(&context.delivery.provider);
-                let (subject, max_permits) =
-                    (LimitSubject::user(context.delivery.user_id), self.concurrency_limits.permits());
-                let Some(permit) = self.limiter().acquire(subject, in_flight, max_permits, needs_permit).await? else {
+                let Some(permits) = self.acquire_permits(context.delivery.ids(), in_flight, admission).await? else {
                     return self.reschedule_for_permit(&context).await;
                 };
                 let work =
                     Box::pin(self.make_attempt(next, context, platform, connection.map(|it| (it, early_credentials))));
-                self.limiter().with_permit(permit, work).await
+                // Boxed, because it counts calls in the store.
+                Box::pin(self.with_permits(permits, work)).await
             }
         }
     }
@@ -416,7 +414,7 @@ impl Publishing {
         after: Delivery,
         now: DateTime<Utc>,
     ) -> Result<Continue, PublishingError> {
-        let AttemptContext { delivery: before, roll_up_at, needs_permit, attempt, .. } = before;
+        let AttemptContext { delivery: before, roll_up_at, admission, attempt, .. } = before;
         let after = after.with_write_id(self.random.u64());
         let after = match roll_up_at {
             Some(at) => after.defer_roll_up(*at),
@@ -451,21 +449,22 @@ impl Publishing {
             NextStep::Prepare(_) | NextStep::Publish | NextStep::FollowUp | NextStep::RollUp => Ok(Continue::Again),
             NextStep::Wait(at) if at - now <= MAX_WAIT => Ok(Continue::Again),
             _ => {
-                let needs_permit = *needs_permit || after.is_waiting_after_error() || after.intent.is_some();
-                queue_imminent(self.queue.as_ref(), std::slice::from_ref(&after), needs_permit, now).await;
+                let is_retry = after.is_waiting_after_error() || after.intent.is_some();
+                let admission = if is_retry { Admission::WithPermits.max(*admission) } else { *admission };
+                queue_imminent(self.queue.as_ref(), std::slice::from_ref(&after), admission, now).await;
                 Ok(Continue::Done)
             }
         }
     }
 
-    /// Too many calls for the same user or host: tries again later. The post is not rolled up,
+    /// Too many calls for the same user, profile or host: tries again later. The post is not rolled up,
     /// because many deliveries are rescheduled at the same time.
     async fn reschedule_for_permit(&self, context: &AttemptContext<'_>) -> Result<Continue, PublishingError> {
         let now = self.clock.now();
         let after = context.delivery.clone().reschedule(now, self.random.u32()).with_write_id(self.random.u64());
         if self.store.replace_delivery(&context.delivery, &after).await? == WriteOutcome::Applied {
             tracing::info!(user_id = %after.user_id, post_id = %after.post_id, "delivery rescheduled: too many calls in flight");
-            queue_imminent(self.queue.as_ref(), std::slice::from_ref(&after), true, now).await;
+            queue_imminent(self.queue.as_ref(), std::slice::from_ref(&after), Admission::Backlog, now).await;
         }
         Ok(Continue::Done)
     }

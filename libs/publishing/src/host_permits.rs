@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use permits::Permit;
+use permits::{PERMIT_WAIT, Permit};
 use storage::{LimitSubject, StorageError};
 
 use crate::Publishing;
@@ -43,7 +43,7 @@ impl Publishing {
             && in_flight.last_slow_call_at.is_some_and(|it| now < it + SLOW_HOST_WINDOW);
         let max_permits = if is_slow { 1 } else { self.concurrency_limits.permits() };
         let has_slow_calls = 0 < in_flight.slow_calls;
-        let permit = self.limiter().acquire(subject, in_flight, max_permits, is_slow).await?;
+        let permit = self.limiter().acquire(subject, in_flight, max_permits, is_slow, now + PERMIT_WAIT).await?;
         let timeout = is_slow.then_some(SLOW_HOST_TIMEOUT);
         Ok(permit.map(|permit| HostPermit(Some(LimitedHost { permit, within: timeout, has_slow_calls }))))
     }

@@ -7,10 +7,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use cloud::queue::{DeliveryMessage, Outgoing, Queue};
+use cloud::queue::{Admission, DeliveryMessage, Outgoing, Queue};
 use domain::clock::Clock;
 use domain::delivery::{OVERDUE_CHECK_INTERVAL, PLAN_WINDOW};
-use domain::id::UserId;
+use domain::id::{ProfileId, UserId};
+use domain::post::MAX_TARGETS;
 use futures::{StreamExt, TryStreamExt};
 use storage::{DueEntry, DueKey, Store, WriteOutcome};
 
@@ -36,6 +37,10 @@ const MOVES_AT_ONCE: usize = 4;
 /// units, and DynamoDB grants a new table 4,000 a second; further roll-ups come after the publish
 /// calls.
 const MAX_IMMEDIATE_ROLL_UPS: usize = 4_000;
+
+/// The most deliveries of one profile and second that are in the same group of the queue as those of the user's other
+/// profiles: those of one post.
+const PROFILE_BURST: usize = MAX_TARGETS;
 
 /// Rate of the deferred roll-ups: half of what a new table is granted.
 const DEFERRED_ROLL_UPS_PER_SECOND: u32 = 200;
@@ -122,8 +127,8 @@ impl Planner {
             }
             let outgoing = |(index, it): (usize, &DueEntry)| {
                 let roll_up_at = deferred.as_ref().map(|it| it.place(count + index));
-                let needs_permit = self.concurrency_limits.unchecked() < bursts.join(it);
-                Outgoing { message: DeliveryMessage { roll_up_at, needs_permit, ..message(it) }, at: it.next_step_at }
+                let admission = bursts.admission(it, self.concurrency_limits);
+                Outgoing { message: DeliveryMessage { roll_up_at, admission, ..message(it) }, at: it.next_step_at }
             };
             let messages: Vec<_> = due.entries.iter().enumerate().map(outgoing).collect();
             self.queue.send(&messages).await?;
@@ -181,31 +186,34 @@ impl DeferredRollUps {
     }
 }
 
-/// Number of deliveries of each user that are due in the same second, over all shards.
+/// Number of deliveries of each user, and of each profile, that are due in the same second, over all shards.
 #[derive(Default)]
-struct Bursts(Mutex<HashMap<(UserId, i64), u32>>);
+struct Bursts(Mutex<HashMap<Burst, usize>>);
+
+/// A user, or a profile of it, and a second.
+type Burst = (UserId, Option<ProfileId>, i64);
 
 impl Bursts {
-    /// Counts this delivery; returns the count, from 1.
-    fn join(&self, due: &DueEntry) -> u32 {
+    /// Counts this delivery, and admits it by what was counted before.
+    fn admission(&self, due: &DueEntry, limits: ConcurrencyLimits) -> Admission {
+        let second = due.next_step_at.timestamp();
         let mut bursts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = bursts.entry((due.user_id, due.next_step_at.timestamp())).or_default();
-        *count += 1;
-        *count
+        let mut count = |profile| {
+            let count = bursts.entry((due.ids.user_id, profile, second)).or_default();
+            *count += 1;
+            *count
+        };
+        let of_profile = due.ids.profile_id.map_or(0, |it| count(Some(it)));
+        if PROFILE_BURST < of_profile {
+            return Admission::Backlog;
+        }
+        if limits.unchecked() < count(None) { Admission::WithPermits } else { Admission::Immediate }
     }
 }
 
-/// An overdue delivery needs a permit, because something delayed it before.
+/// An overdue delivery needs permits, because something delayed it before.
 fn message(due: &DueEntry) -> DeliveryMessage {
-    DeliveryMessage {
-        user_id: due.user_id,
-        post_id: due.post_id,
-        target_id: due.target_id,
-        connection_id: due.connection_id,
-        revision: due.revision,
-        roll_up_at: None,
-        needs_permit: true,
-    }
+    DeliveryMessage { ids: due.ids, revision: due.revision, roll_up_at: None, admission: Admission::Backlog }
 }
 
 #[cfg(test)]

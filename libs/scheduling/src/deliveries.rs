@@ -1,7 +1,7 @@
 //! Creates the deliveries of a post, and the queue messages about them.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use cloud::queue::{DeliveryMessage, Outgoing, Queue};
+use cloud::queue::{Admission, DeliveryMessage, Outgoing, Queue};
 use domain::delivery::Delivery;
 use domain::id::UniqueNumber;
 use domain::post::{Post, Target};
@@ -31,17 +31,17 @@ impl Scheduling {
     }
 
     pub(crate) async fn hint(&self, deliveries: &[Delivery], now: DateTime<Utc>) {
-        queue_imminent(self.queue.as_ref(), deliveries, true, now).await;
+        queue_imminent(self.queue.as_ref(), deliveries, Admission::WithPermits, now).await;
     }
 }
 
 /// Queues the deliveries that are due before the sweep is certain to plan them. If a message is lost
 /// here, its delivery is late, not lost.
 ///
-/// Only the plan sees bursts. So these messages need a permit, except for the next step of a delivery
-/// that the plan let through without one.
-pub async fn queue_imminent(queue: &dyn Queue, deliveries: &[Delivery], needs_permit: bool, now: DateTime<Utc>) {
-    let messages = imminent(deliveries, needs_permit, now);
+/// Only the plan sees bursts. So these deliveries need permits, except for the next step of a delivery that the plan
+/// admitted without one.
+pub async fn queue_imminent(queue: &dyn Queue, deliveries: &[Delivery], admission: Admission, now: DateTime<Utc>) {
+    let messages = imminent(deliveries, admission, now);
     if messages.is_empty() {
         return;
     }
@@ -50,8 +50,8 @@ pub async fn queue_imminent(queue: &dyn Queue, deliveries: &[Delivery], needs_pe
     }
 }
 
-fn imminent(deliveries: &[Delivery], needs_permit: bool, now: DateTime<Utc>) -> Vec<Outgoing> {
+fn imminent(deliveries: &[Delivery], admission: Admission, now: DateTime<Utc>) -> Vec<Outgoing> {
     let imminent = deliveries.iter().filter(|it| it.is_imminent(now));
-    let message = |it| DeliveryMessage { needs_permit, ..DeliveryMessage::for_delivery(it) };
+    let message = |it| DeliveryMessage { admission, ..DeliveryMessage::for_delivery(it) };
     imminent.map(|it| Outgoing { message: message(it), at: it.next_step_at }).collect()
 }

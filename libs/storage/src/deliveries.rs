@@ -6,8 +6,8 @@ use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::types::ReturnValuesOnConditionCheckFailure;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::Delivery;
-use domain::id::{ConnectionId, PostId, TargetId, UserId};
+use domain::delivery::{Delivery, DeliveryIds};
+use domain::id::{ConnectionId, PostId, ProfileId, TargetId, UserId};
 use domain::post::Post;
 
 use crate::Store;
@@ -34,17 +34,21 @@ pub struct LoadedDelivery {
     pub post: Option<Post>,
     /// `None` if the account was disconnected.
     pub connection: Option<ConnectionRecord>,
-    /// The in-flight calls of its user.
-    pub in_flight_calls: InFlightCalls,
+    pub in_flight_calls: DeliveryCalls,
+}
+
+/// The in-flight calls that limit a delivery.
+#[derive(Clone, Debug, Default)]
+pub struct DeliveryCalls {
+    pub of_user: InFlightCalls,
+    /// Empty for a delivery without a profile.
+    pub of_profile: InFlightCalls,
 }
 
 /// An entry of the due index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DueEntry {
-    pub user_id: UserId,
-    pub post_id: PostId,
-    pub target_id: TargetId,
-    pub connection_id: ConnectionId,
+    pub ids: DeliveryIds,
     pub revision: u64,
     pub next_step_at: DateTime<Utc>,
     /// Position in the index.
@@ -64,30 +68,35 @@ pub struct DuePage {
 pub struct DueKey(Item);
 
 impl Store {
-    /// Reads a delivery with its post, its account and the in-flight calls of its user, in one call;
+    /// Reads a delivery with its post, its account and the in-flight calls of its user and its profile, in one call;
     /// `None` if the delivery does not exist.
-    pub async fn load_delivery(
-        &self,
-        user: UserId,
-        post: PostId,
-        target: TargetId,
-        connection: ConnectionId,
-    ) -> Result<Option<LoadedDelivery>, StorageError> {
-        let connection = attributes([("user_id", n(user)), ("connection_id", n(connection))]);
-        let keys = vec![
-            (Table::Deliveries, delivery_key(user, post, target)),
-            (Table::Posts, post_key(user, post)),
+    pub async fn load_delivery(&self, ids: DeliveryIds) -> Result<Option<LoadedDelivery>, StorageError> {
+        let DeliveryIds { user_id: user, post_id, target_id, connection_id, profile_id } = ids;
+        let connection = attributes([("user_id", n(user)), ("connection_id", n(connection_id))]);
+        let mut keys = vec![
+            (Table::Deliveries, delivery_key(user, post_id, target_id)),
+            (Table::Posts, post_key(user, post_id)),
             (Table::Connections, connection),
-            (Table::Limits, in_flight_calls_key(&LimitSubject::user(user))),
         ];
+        let of_user = in_flight_calls_key(&LimitSubject::user(user));
+        let of_profile = profile_id.map(|it| in_flight_calls_key(&LimitSubject::profile(user, it)));
+        keys.extend([Some(of_user.clone()), of_profile.clone()].into_iter().flatten().map(|it| (Table::Limits, it)));
         let mut found = self.batch_get(keys).await?;
+        let limits = found.remove(&Table::Limits).unwrap_or_default();
+        let calls = |key: &Item| {
+            let item = limits.iter().find(|it| it.get("subject") == key.get("subject"));
+            item.map(crate::in_flight_calls::read).unwrap_or_default()
+        };
         let mut take = |table| found.remove(&table).and_then(|mut it| it.pop());
         let Some(delivery) = take(Table::Deliveries) else { return Ok(None) };
         Ok(Some(LoadedDelivery {
             delivery: from_item(delivery)?,
             post: take(Table::Posts).map(from_item).transpose()?,
             connection: take(Table::Connections).map(crate::connections::read).transpose()?,
-            in_flight_calls: take(Table::Limits).as_ref().map(crate::in_flight_calls::read).unwrap_or_default(),
+            in_flight_calls: DeliveryCalls {
+                of_user: calls(&of_user),
+                of_profile: of_profile.as_ref().map(calls).unwrap_or_default(),
+            },
         }))
     }
 
@@ -211,7 +220,7 @@ impl Store {
             .client
             .update_item()
             .table_name(self.table(Table::Deliveries))
-            .set_key(Some(delivery_key(due.user_id, due.post_id, due.target_id)))
+            .set_key(Some(delivery_key(due.ids.user_id, due.ids.post_id, due.ids.target_id)))
             .update_expression("SET due_at = :to")
             .condition_expression("due_at = :from AND revision = :revision")
             .expression_attribute_values(":to", at(to))
@@ -258,10 +267,13 @@ fn due(entry: &Item) -> Option<DueEntry> {
     let number = |name: &str| number(entry, name);
     let (post, target) = entry.get("delivery")?.as_s().ok()?.split_once('#')?;
     Some(DueEntry {
-        user_id: UserId::new(number("user_id")?)?,
-        post_id: PostId::new(post.parse().ok()?)?,
-        target_id: TargetId::new(target.parse().ok()?)?,
-        connection_id: ConnectionId::new(number("connection_id")?)?,
+        ids: DeliveryIds {
+            user_id: UserId::new(number("user_id")?)?,
+            post_id: PostId::new(post.parse().ok()?)?,
+            target_id: TargetId::new(target.parse().ok()?)?,
+            connection_id: ConnectionId::new(number("connection_id")?)?,
+            profile_id: number("profile_id").and_then(ProfileId::new),
+        },
         revision: number("revision")?,
         next_step_at: instant(entry, "next_step_at")?,
         due_at: instant(entry, "due_at")?,

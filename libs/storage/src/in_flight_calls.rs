@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::LEASE_DURATION;
-use domain::id::{UserId, WebhookId};
+use domain::id::{ProfileId, UserId, WebhookId};
 
 use crate::error::StorageError;
 use crate::item::{Item, at, attributes, n, number, s, ttl};
@@ -23,6 +23,11 @@ impl LimitSubject {
     /// Calls to platforms for a user.
     pub fn user(user: UserId) -> Self {
         Self(format!("calls#user#{user}"))
+    }
+
+    /// Calls to platforms for a profile, which are also calls for its user.
+    pub fn profile(user: UserId, profile: ProfileId) -> Self {
+        Self(format!("calls#profile#{user}#{profile}"))
     }
 
     /// Calls to the webhook endpoints of a user, counted separately from publishing, so that a

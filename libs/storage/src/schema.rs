@@ -130,7 +130,7 @@ impl Table {
                 "due",
                 s("due_shard"),
                 n("due_at"),
-                Projection::Include(&["next_step_at", "revision", "connection_id"]),
+                Projection::Include(&["next_step_at", "revision", "connection_id", "profile_id"]),
             )],
             ttl: None,
         },

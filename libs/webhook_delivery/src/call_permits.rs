@@ -4,8 +4,9 @@
 //! An environment is held by its slowest call. A call that gets no permit is postponed, and no
 //! attempt is counted.
 
+use chrono::{DateTime, Utc};
 use domain::webhook::{EndpointResponse, WebhookEndpoint};
-use permits::{ConcurrencyLimiter, Permit};
+use permits::{ConcurrencyLimiter, PERMIT_WAIT, Permit};
 use storage::{InFlightCalls, LimitSubject, StorageError};
 
 use crate::WebhookService;
@@ -48,8 +49,9 @@ impl WebhookService {
         } else {
             None
         };
+        let wait_until = self.clock.now() + PERMIT_WAIT;
         let user_subject = LimitSubject::user_endpoints(endpoint.user_id);
-        let user = limiter.acquire(user_subject, in_flight_for_user, ENVIRONMENTS_PER_USER, true).await;
+        let user = limiter.acquire(user_subject, in_flight_for_user, ENVIRONMENTS_PER_USER, true, wait_until).await;
         let user = match user {
             Ok(Some(user)) => user,
             other => {
@@ -57,7 +59,7 @@ impl WebhookService {
                 return other.map(|_| None);
             }
         };
-        match self.host_permit(endpoint).await {
+        match self.host_permit(endpoint, wait_until).await {
             Ok(Some(host)) => {
                 Ok(Some(Permits { user, host, probe, has_slow_calls: 0 < in_flight_to_endpoint.slow_calls }))
             }
@@ -98,10 +100,14 @@ impl WebhookService {
         self.release_all(probe.into_iter().chain([user, host])).await;
     }
 
-    async fn host_permit(&self, endpoint: &WebhookEndpoint) -> Result<Option<Permit>, StorageError> {
+    async fn host_permit(
+        &self,
+        endpoint: &WebhookEndpoint,
+        wait_until: DateTime<Utc>,
+    ) -> Result<Option<Permit>, StorageError> {
         let host = LimitSubject::host_endpoints(endpoint.url.url().host_str().unwrap_or_default());
         let in_flight = self.store.in_flight_calls(&host).await?;
-        self.limiter().acquire(host, in_flight, ENVIRONMENTS_PER_HOST, true).await
+        self.limiter().acquire(host, in_flight, ENVIRONMENTS_PER_HOST, true, wait_until).await
     }
 
     async fn release_all(&self, permits: impl IntoIterator<Item = Permit>) {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use cloud::queue::DeliveryMessage;
+use cloud::queue::{Admission, DeliveryMessage};
 use domain::delivery::Delivery;
 use domain::post::{NewPost, NewTarget};
 use domain::testing::text;
@@ -126,7 +126,8 @@ async fn measure() -> Profile {
     };
 
     let burst_delivery = lock(&deployment.journal).deliveries().nth(1).cloned().expect("a delivery");
-    let burst_message = DeliveryMessage { needs_permit: true, ..DeliveryMessage::for_delivery(&burst_delivery) };
+    let burst_message =
+        DeliveryMessage { admission: Admission::WithPermits, ..DeliveryMessage::for_delivery(&burst_delivery) };
     let needs_permit = metered(&deployment, deployment.deliver_one(burst_message)).await;
     let [_, permit, ..] = &needs_permit[..] else { panic!("a delivery takes its place otherwise: {needs_permit:?}") };
 
@@ -169,7 +170,7 @@ async fn move_on(deployment: &Deployment, delivery: &Delivery) -> Result<(), sto
     let store = &deployment.services.scheduling.store;
     let all_time = (DateTime::UNIX_EPOCH, deployment.world.now() + TimeDelta::days(1));
     let page = store.due_deliveries(0, all_time, None, 1_000).await?;
-    let entry = page.entries.iter().find(|it| it.target_id == delivery.target_id).expect("it is due");
+    let entry = page.entries.iter().find(|it| it.ids == delivery.ids()).expect("it is due");
     store.move_due(entry, entry.due_at + TimeDelta::minutes(1)).await.map(drop)
 }
 

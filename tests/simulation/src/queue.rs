@@ -126,7 +126,7 @@ impl SimulatedQueue {
             }
             let what = [("lost", 0), ("sent twice", 2)].iter().find(|it| it.1 == copies).map_or("late", |it| it.0);
             let message = &outgoing.message;
-            world.note(format!("message {}/{} is {what}", message.post_id, message.target_id));
+            world.note(format!("message {}/{} is {what}", message.ids.post_id, message.ids.target_id));
         }
         for _ in 0..copies {
             self.put(outgoing, world.up_to(longest));
@@ -169,7 +169,13 @@ impl Queue for SimulatedQueue {
             let what: Vec<_> = batch
                 .iter()
                 .map(|Outgoing { message: it, at }| {
-                    format!("{}/{} r{} for {}", it.post_id, it.target_id, it.revision, at.format("%H:%M:%S%.3f"))
+                    format!(
+                        "{}/{} r{} for {}",
+                        it.ids.post_id,
+                        it.ids.target_id,
+                        it.revision,
+                        at.format("%H:%M:%S%.3f")
+                    )
                 })
                 .collect();
             let what = format!("send {}", what.join(" "));

@@ -1,19 +1,23 @@
 use chrono::TimeDelta;
-use cloud::queue::DeliveryMessage;
+use cloud::queue::{Admission, DeliveryMessage, Outgoing, Queue};
+use domain::connection::Connection;
 use domain::delivery::LEASE_DURATION;
-use domain::post::PostStatus;
+use domain::id::ProfileId;
+use domain::post::{MAX_TARGETS, PostStatus};
 use domain::random::Random;
-use domain::testing::noon;
-use storage::LimitSubject;
+use domain::testing::{a_connection, a_profile, noon};
+use storage::{LimitSubject, ProfileCreated};
 
 use super::*;
 use crate::testing::{FakePlatform, PublishFault, PublishingHarness, later};
 
 #[test]
 fn permits_are_a_quarter_and_at_least_one() {
-    let share =
-        |environments| (ConcurrencyLimits { environments }.permits(), ConcurrencyLimits { environments }.unchecked());
-    assert_eq!([2, 20, 1_000].map(share), [(1, 1), (5, 1), (250, 50)]);
+    let shares = |environments| {
+        let limits = ConcurrencyLimits { environments };
+        (limits.permits(), limits.permits_of_profile(), limits.unchecked())
+    };
+    assert_eq!([2, 20, 1_000].map(shares), [(1, 1, 1), (5, 3, 1), (250, 150, 50)]);
 }
 
 #[tokio::test]
@@ -40,6 +44,67 @@ async fn delivery_without_permit_is_rescheduled_without_an_attempt() {
         0,
         "all permits are released"
     );
+}
+
+/// From now on, posts are for an account of a new profile.
+async fn switch_to_profile(harness: &mut PublishingHarness) -> ProfileId {
+    let profile = a_profile(&harness.user);
+    assert_eq!(harness.store.create_profile(&profile, None).await.unwrap(), ProfileCreated::Done);
+    let account = Connection {
+        connection_id: harness.scheduling.ids.fresh(),
+        of_profile: Some(profile.reference()),
+        ..a_connection(&harness.user)
+    };
+    harness.connect(&account, PublishingHarness::credentials(None), None).await;
+    harness.accounts = vec![account];
+    profile.profile_id
+}
+
+#[tokio::test]
+async fn profile_without_permits_waits_and_others_of_its_user_do_not() {
+    let mut harness = PublishingHarness::new().await;
+    let own = harness.schedule("the user's own", noon()).await;
+    let profile = switch_to_profile(&mut harness).await;
+    let limited = harness.schedule("the customer's", noon()).await;
+    let began_at = noon() - TimeDelta::seconds(5);
+    for subject in [LimitSubject::user(own.user_id), LimitSubject::profile(own.user_id, profile)] {
+        for index in 0..harness.publishing.concurrency_limits.permits_of_profile() {
+            harness.store.record_permit(&subject, &format!("other{index}"), began_at, Random::Os.u64()).await.unwrap();
+        }
+    }
+
+    harness.live(later(4)).await;
+
+    assert_eq!(harness.fake.texts(), ["the user's own"]);
+    let waiting = harness.delivery(&limited).await;
+    assert_eq!((waiting.attempts, waiting.has_begun), (0, false));
+    let [(_, message)] = harness.queue.take()[..] else { panic!() };
+    assert_eq!((message.ids, message.admission), (waiting.ids(), Admission::Backlog));
+
+    harness.queue.send(&[Outgoing { message, at: waiting.next_step_at }]).await.unwrap();
+    harness.live(noon() + LEASE_DURATION + TimeDelta::seconds(60)).await;
+    assert_eq!(harness.fake.texts().len(), 2, "the permits have expired");
+    let of_profile = LimitSubject::profile(own.user_id, profile);
+    let in_flight = harness.store.in_flight_calls(&of_profile).await.unwrap();
+    assert_eq!(in_flight.others("me", harness.clock.now()), 0, "all permits are released");
+}
+
+#[tokio::test]
+async fn only_more_deliveries_than_one_post_has_are_the_backlog_of_a_profile() {
+    let mut harness = PublishingHarness::new().await;
+    switch_to_profile(&mut harness).await;
+    for number in 0..=MAX_TARGETS {
+        harness.schedule(&format!("number {number}"), later(400)).await;
+    }
+    harness.clock.skip_to(later(300));
+    harness.queue.take();
+
+    harness.planner().plan().await.unwrap();
+
+    let count = |messages: &[DeliveryMessage], of| messages.iter().filter(|it| it.admission == of).count();
+    let messages: Vec<_> = harness.queue.take().into_iter().map(|it| it.1).collect();
+    let counts = [Admission::Immediate, Admission::WithPermits, Admission::Backlog].map(|it| count(&messages, it));
+    assert_eq!(counts, [1, MAX_TARGETS - 1, 1]);
 }
 
 #[tokio::test]
@@ -75,9 +140,9 @@ async fn only_bursts_of_one_user_and_second_need_permits() {
 
     harness.planner().plan().await.unwrap();
 
-    let mut needs_permit: Vec<_> = harness.queue.take().iter().map(|it| it.1.needs_permit).collect();
-    needs_permit.sort_unstable();
-    assert_eq!(needs_permit, [false, false, true, true, true, true]);
+    let mut admissions: Vec<_> = harness.queue.take().iter().map(|it| it.1.admission).collect();
+    admissions.sort_unstable();
+    assert_eq!(admissions, [[Admission::Immediate; 2].as_slice(), &[Admission::WithPermits; 4]].concat());
 }
 
 #[tokio::test]
@@ -88,10 +153,10 @@ async fn retry_needs_a_permit() {
     harness.queue.take();
     harness.planner().plan().await.unwrap();
     let [(_, message)] = harness.queue.take()[..] else { panic!() };
-    assert!(!message.needs_permit);
+    assert_eq!(message.admission, Admission::Immediate);
 
     harness.deliver(message, 1).await;
 
-    let [(_, DeliveryMessage { needs_permit, .. })] = harness.queue.take()[..] else { panic!() };
-    assert!(needs_permit);
+    let [(_, DeliveryMessage { admission, .. })] = harness.queue.take()[..] else { panic!() };
+    assert_eq!(admission, Admission::WithPermits);
 }

@@ -11,6 +11,7 @@ mod setbacks;
 mod threads;
 mod told_later;
 
+use domain::delivery::DeliveryIds;
 use domain::post::{PostStatus, TargetStatus};
 use domain::testing::noon;
 use platforms::Step;
@@ -98,7 +99,8 @@ async fn message_of_an_old_revision_or_unknown_post_is_dropped() {
     let post = harness.schedule("Old", later(1)).await;
     let old = harness.queue.take().remove(0).1;
     assert!(matches!(harness.rewrite(&post, "New").await, Changed::Done(_)));
-    let unknown = DeliveryMessage { post_id: harness.scheduling.ids.fresh(), ..old };
+    let unknown = DeliveryIds { post_id: harness.scheduling.ids.fresh(), ..old.ids };
+    let unknown = DeliveryMessage { ids: unknown, ..old };
 
     harness.clock.skip_to(later(2));
     harness.deliver(old, 8).await;

@@ -16,8 +16,7 @@ async fn put(store: &Store, delivery: &Delivery) {
 }
 
 async fn read(store: &Store, delivery: &Delivery) -> Option<Delivery> {
-    let Delivery { user_id, post_id, target_id, connection_id, .. } = delivery.clone();
-    store.load_delivery(user_id, post_id, target_id, connection_id).await.unwrap().map(|it| it.delivery)
+    store.load_delivery(delivery.ids()).await.unwrap().map(|it| it.delivery)
 }
 
 async fn due(store: &Store, until: DateTime<Utc>) -> Vec<DueEntry> {
@@ -76,12 +75,40 @@ async fn delivery_is_loaded_for_its_own_user_without_missing_parts() {
     let store = store().await;
     let delivery = a_delivery();
     put(&store, &delivery).await;
-    let Delivery { user_id, post_id, target_id, connection_id, .. } = delivery;
+    let ids = delivery.ids();
 
-    let loaded = store.load_delivery(user_id, post_id, target_id, connection_id).await.unwrap().unwrap();
+    let loaded = store.load_delivery(ids).await.unwrap().unwrap();
     assert!(loaded.post.is_none() && loaded.connection.is_none());
-    let other = UserId::new(user_id.get() + 1).unwrap();
-    assert!(store.load_delivery(other, post_id, target_id, connection_id).await.unwrap().is_none());
+    let other = UserId::new(ids.user_id.get() + 1).unwrap();
+    assert!(store.load_delivery(DeliveryIds { user_id: other, ..ids }).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn delivery_is_loaded_with_the_calls_of_its_user_and_its_profile() {
+    let store = store().await;
+    let profile = ProfileId::new(5).unwrap();
+    let delivery = Delivery { profile_id: Some(profile), ..a_delivery() };
+    put(&store, &delivery).await;
+    let ids = delivery.ids();
+    let of_other_profile = LimitSubject::profile(ids.user_id, ProfileId::new(6).unwrap());
+    for (subject, environment) in [
+        (LimitSubject::user(ids.user_id), "for the user"),
+        (LimitSubject::profile(ids.user_id, profile), "for the profile"),
+        (of_other_profile, "for another profile"),
+    ] {
+        store.record_permit(&subject, environment, noon(), 1).await.unwrap();
+    }
+    let counts = async |ids| {
+        let calls = store.load_delivery(ids).await.unwrap().unwrap().in_flight_calls;
+        [("for the user", calls.of_user), ("for the profile", calls.of_profile)].map(|(own, it)| it.others(own, noon()))
+    };
+    let all = async |ids| {
+        let calls = store.load_delivery(ids).await.unwrap().unwrap().in_flight_calls;
+        [calls.of_user, calls.of_profile].map(|it| it.others("", noon()))
+    };
+
+    assert_eq!((all(ids).await, counts(ids).await), ([1, 1], [0, 0]));
+    assert_eq!(all(DeliveryIds { profile_id: None, ..ids }).await, [1, 0]);
 }
 
 #[tokio::test]
@@ -180,7 +207,7 @@ async fn due_entries_are_sorted_and_exclude_later_ones() {
     put(&store, &delivery(5, None)).await;
 
     let found = page(&store, 0, later(30)).await;
-    let order: Vec<_> = found.iter().map(|it| it.target_id.get() / shards).collect();
+    let order: Vec<_> = found.iter().map(|it| it.ids.target_id.get() / shards).collect();
     assert_eq!(order, [2, 3, 1]);
     let between = store.due_deliveries(0, (later(10), later(20)), None, 100).await.unwrap();
     assert_eq!(between.entries, found[1..2], "after the first time, and up to the second");
@@ -213,12 +240,10 @@ async fn unfinished_deliveries_are_due_and_finished_ones_are_not() {
 #[tokio::test]
 async fn due_entry_is_moved_once_and_only_if_unchanged() {
     let store = store().await;
-    let delivery = a_delivery();
+    let delivery = Delivery { profile_id: ProfileId::new(5), ..a_delivery() };
     put(&store, &delivery).await;
     let entry = due(&store, noon()).await.remove(0);
-    let DueEntry { user_id, post_id, target_id, connection_id, .. } = entry;
-    assert_eq!((user_id, post_id), (delivery.user_id, delivery.post_id));
-    assert_eq!((target_id, connection_id), (delivery.target_id, delivery.connection_id));
+    assert_eq!(entry.ids, delivery.ids());
 
     let moves = futures::future::join_all((0..8).map(|_| store.move_due(&entry, later(60)))).await;
 

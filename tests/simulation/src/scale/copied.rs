@@ -14,7 +14,7 @@ pub(super) const IMMEDIATE_ROLL_UPS: u32 = 4_000;
 /// `DEFERRED_ROLL_UPS_PER_SECOND` in `libs/publishing/src/plan.rs`.
 pub(super) const DEFERRED_ROLL_UPS_PER_S: u32 = 200;
 /// `RECORDED_AFTER` in `libs/permits/src/lib.rs`, in seconds.
-pub(super) const RECORDED_AFTER_S: u32 = 3;
+pub(super) const RECORDED_AFTER_S: usize = 3;
 /// `PERMIT_WAIT` in `libs/permits/src/lib.rs`, in seconds.
 pub(super) const PERMIT_WAIT_S: u32 = 3;
 /// `Timeout` of `PublisherFunction` in `template.yaml`, in seconds.
