@@ -76,10 +76,17 @@ pub struct Outgoing {
 /// are whole seconds. The worker waits for the rest.
 const LEAD_TIME: TimeDelta = TimeDelta::seconds(2);
 
+/// How much later a message of a backlog is delivered at most: a worker that waits for one delays those of others.
+const BACKLOG_LAG: TimeDelta = TimeDelta::seconds(1);
+
 impl Outgoing {
     /// The delay in seconds of a message that is sent at `now`; at most [`MAX_DELAY_S`].
     pub fn delay_s(&self, now: DateTime<Utc>) -> u16 {
-        let wait_s = (self.at - LEAD_TIME - now).num_seconds().clamp(0, MAX_DELAY_S.into());
+        let arrives_at = match self.message.admission {
+            Admission::Immediate | Admission::WithPermits => self.at - LEAD_TIME,
+            Admission::Backlog => self.at + BACKLOG_LAG,
+        };
+        let wait_s = (arrives_at - now).num_seconds().clamp(0, MAX_DELAY_S.into());
         u16::try_from(wait_s).unwrap_or(MAX_DELAY_S)
     }
 }
@@ -165,6 +172,17 @@ mod tests {
             assert_eq!([&own, &of_profile].map(|it| group(it, admission)), [user.clone(), user.clone()]);
         }
         assert_eq!([&own, &of_profile].map(|it| group(it, Admission::Backlog)), [user.clone(), format!("{user}/5")]);
+    }
+
+    #[test]
+    fn message_of_a_backlog_is_delivered_up_to_a_second_late() {
+        let admission = Admission::Backlog;
+        let message = DeliveryMessage { admission, ..DeliveryMessage::for_delivery(&a_delivery()) };
+        let delay_s =
+            |milliseconds| Outgoing { message, at: noon() + TimeDelta::milliseconds(milliseconds) }.delay_s(noon());
+
+        assert_eq!((delay_s(10_000), delay_s(10_001), delay_s(10_999)), (11, 11, 11));
+        assert_eq!((delay_s(-1_000), delay_s(-5_000)), (0, 0));
     }
 
     #[test]

@@ -4,12 +4,27 @@
 //! one first; a single delivery starts without one and acquires it when its call turns out to be
 //! slow. A delivery that gets no permit is rescheduled, and no attempt is counted.
 
+use chrono::{DateTime, TimeDelta, Utc};
 use cloud::queue::Admission;
 use domain::delivery::DeliveryIds;
 use permits::{ConcurrencyLimiter, PERMIT_WAIT, Permit};
-use storage::{DeliveryCalls, LimitSubject, StorageError};
+use storage::{DeliveryCalls, InFlightCalls, LimitSubject, StorageError};
 
 use crate::Publishing;
+
+/// A call that takes longer counts as a slow call of its host and its profile. Adapter timeouts are
+/// longer, or a little shorter for calls whose result can wait.
+pub(crate) const SLOW_CALL: TimeDelta = TimeDelta::seconds(10);
+
+/// After this many slow calls in a row, only one environment calls the host, or for the profile, at a time. That ends with
+/// a call that is in time, or after [`SLOW_WINDOW`] without one.
+pub(crate) const SLOW_CALLS: u32 = 3;
+const SLOW_WINDOW: TimeDelta = TimeDelta::minutes(5);
+
+/// Whether the last calls were slow.
+pub(crate) fn is_slow(calls: &InFlightCalls, now: DateTime<Utc>) -> bool {
+    SLOW_CALLS <= calls.slow_calls && calls.last_slow_call_at.is_some_and(|it| now < it + SLOW_WINDOW)
+}
 
 /// Number of environments of a deployment, and the share of them that one user or host may occupy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,10 +46,10 @@ impl ConcurrencyLimits {
         self.share(1, 4)
     }
 
-    /// How many environments may hold a permit of one profile: three fifths of its user's. Together with the deliveries
-    /// that start without a permit ([`Self::unchecked`]), a slow profile leaves a fifth to the user's other profiles.
+    /// How many environments may hold a permit of one profile: half of its user's, so that one customer leaves
+    /// some to the others.
     pub fn permits_of_profile(self) -> usize {
-        self.share(3, 20)
+        self.share(1, 8)
     }
 
     /// How many deliveries of one user and second may start without a permit. Until they are known
@@ -60,42 +75,71 @@ impl Publishing {
         ConcurrencyLimiter { store: &self.store, clock: &self.clock, held_permits: &self.held_permits }
     }
 
-    /// Whether no permit will be free soon for deliveries of this user or profile.
-    pub(crate) fn is_over_limit(&self, calls: &DeliveryCalls) -> bool {
-        self.limiter().is_exhausted(&calls.of_user, self.concurrency_limits.permits())
-            || self.limiter().is_exhausted(&calls.of_profile, self.concurrency_limits.permits_of_profile())
+    /// If no permit will be free soon for deliveries of this user or profile: how the delivery is admitted next.
+    pub(crate) fn is_over_limit(&self, calls: &DeliveryCalls, admission: Admission) -> Option<Admission> {
+        if self.limiter().is_exhausted(&calls.of_profile, self.permits_of_profile(&calls.of_profile)) {
+            return Some(Admission::Backlog);
+        }
+        let of_user = self.limiter().is_exhausted(&calls.of_user, self.concurrency_limits.permits());
+        of_user.then(|| Admission::WithPermits.max(admission))
     }
 
-    /// The permits of the profile and the user; `None` if one of them has none left.
+    /// The permits of the profile and the user. The inner error: one of them has none left, and the delivery is admitted
+    /// in this way when it is rescheduled.
     pub(crate) async fn acquire_permits(
         &self,
         ids: DeliveryIds,
         calls: DeliveryCalls,
         admission: Admission,
-    ) -> Result<Option<DeliveryPermits>, StorageError> {
+    ) -> Result<Result<DeliveryPermits, Admission>, StorageError> {
         // Before the profile's permit costs two writes in vain.
-        if self.is_over_limit(&calls) {
-            return Ok(None);
+        if let Some(next) = self.is_over_limit(&calls, admission) {
+            return Ok(Err(next));
         }
-        let (limiter, limits) = (self.limiter(), self.concurrency_limits);
-        let (needs_permit, wait_until) = (admission != Admission::Immediate, self.clock.now() + PERMIT_WAIT);
+        let (limiter, needs_permit) = (self.limiter(), admission != Admission::Immediate);
+        // An environment that waits for one of many deliveries delays those of others.
+        let wait = if admission == Admission::Backlog { TimeDelta::zero() } else { PERMIT_WAIT };
+        let wait_until = self.clock.now() + wait;
         let mut of_profile = None;
         if let Some(profile) = ids.profile_id {
-            let (subject, max_permits) = (LimitSubject::profile(ids.user_id, profile), limits.permits_of_profile());
+            let subject = LimitSubject::profile(ids.user_id, profile);
+            let max_permits = self.permits_of_profile(&calls.of_profile);
             of_profile = limiter.acquire(subject, calls.of_profile, max_permits, needs_permit, wait_until).await?;
             if of_profile.is_none() {
-                return Ok(None);
+                return Ok(Err(Admission::Backlog));
             }
         }
-        let (subject, max_permits) = (LimitSubject::user(ids.user_id), limits.permits());
+        let (subject, max_permits) = (LimitSubject::user(ids.user_id), self.concurrency_limits.permits());
         match limiter.acquire(subject, calls.of_user, max_permits, needs_permit, wait_until).await {
-            Ok(Some(of_user)) => Ok(Some(DeliveryPermits { of_user, of_profile })),
+            Ok(Some(of_user)) => Ok(Ok(DeliveryPermits { of_user, of_profile })),
             other => {
                 if let Some(permit) = of_profile {
                     limiter.release(permit).await;
                 }
-                other.map(|_| None)
+                other.map(|_| Err(Admission::WithPermits.max(admission)))
             }
+        }
+    }
+
+    /// One for a profile with repeated slow calls.
+    fn permits_of_profile(&self, calls: &InFlightCalls) -> usize {
+        if is_slow(calls, self.clock.now()) { 1 } else { self.concurrency_limits.permits_of_profile() }
+    }
+
+    /// Counts a publish call of a profile that was slow; one that was in time resets the count. Preparations are not
+    /// counted: a large upload is no sign of a slow server.
+    pub(crate) async fn record_pace(&self, ids: DeliveryIds, took: TimeDelta, slow_calls: u32) {
+        let Some(profile) = ids.profile_id else { return };
+        let subject = LimitSubject::profile(ids.user_id, profile);
+        let recorded = if SLOW_CALL <= took {
+            self.store.record_slow_call(&subject, self.clock.now()).await
+        } else if 0 < slow_calls {
+            self.store.clear_slow_calls(&subject).await
+        } else {
+            Ok(())
+        };
+        if let Err(error) = recorded {
+            tracing::warn!(%error, "slow call of a profile not recorded");
         }
     }
 

@@ -58,6 +58,8 @@ struct AttemptContext<'a> {
     roll_up_at: Option<DateTime<Utc>>,
     begin_until: DateTime<Utc>,
     admission: Admission,
+    /// How many of the profile's last calls were slow.
+    slow_calls: u32,
     /// The segment that the call is about.
     segment_index: usize,
     /// The follow-ups of the post, if its delivery ends with the call.
@@ -101,7 +103,7 @@ impl Publishing {
         message: DeliveryMessage,
         begin_until: DateTime<Utc>,
     ) -> Result<Continue, PublishingError> {
-        let LoadedDelivery { delivery, post, connection, in_flight_calls: in_flight } = work;
+        let LoadedDelivery { delivery, post, connection, in_flight_calls: mut in_flight } = work;
         let Some(post) = post else {
             // The post was deleted, so its deliveries are deleted too.
             self.store.remove_delivery(&delivery).await?;
@@ -121,6 +123,7 @@ impl Publishing {
             roll_up_at,
             begin_until,
             admission,
+            slow_calls: in_flight.of_profile.slow_calls,
             follow_ups: Vec::new(),
             used: None,
             attempt: None,
@@ -132,8 +135,8 @@ impl Publishing {
                 return Ok(Continue::Done);
             }
             if context.delivery.state == State::Waiting {
-                if self.is_over_limit(&in_flight) {
-                    return self.reschedule_for_permit(&context).await;
+                if let Some(next) = self.is_over_limit(&in_flight, admission) {
+                    return self.reschedule_for_permit(&context, next).await;
                 }
                 // Credentials are opened or refreshed before the due second.
                 if let (Some(account), Some(platform)) = (&connection, platforms.get(&context.delivery.provider)) {
@@ -141,6 +144,10 @@ impl Publishing {
                 }
             }
             now = sleep_until(&self.clock, at).await;
+            if self.is_over_limit(&in_flight, admission).is_some() {
+                // These calls may have ended meanwhile.
+                in_flight = self.store.delivery_calls(context.delivery.ids()).await?;
+            }
         }
         context.roll_up_at = roll_up_at.filter(|it| now < *it);
         match context.delivery.next_step(now) {
@@ -166,8 +173,9 @@ impl Publishing {
                     self.roll_ups.roll_up(post.user_id, post.post_id).await?;
                 }
                 let platform = platforms.get(&context.delivery.provider);
-                let Some(permits) = self.acquire_permits(context.delivery.ids(), in_flight, admission).await? else {
-                    return self.reschedule_for_permit(&context).await;
+                let permits = match self.acquire_permits(context.delivery.ids(), in_flight, admission).await? {
+                    Ok(permits) => permits,
+                    Err(next) => return self.reschedule_for_permit(&context, next).await,
                 };
                 let work =
                     Box::pin(self.make_attempt(next, context, platform, connection.map(|it| (it, early_credentials))));
@@ -218,7 +226,7 @@ impl Publishing {
             }
         };
         let Some(host_permit) = self.acquire_host_permit(platform.host(&opened.credentials)).await? else {
-            return self.reschedule_for_permit(&context).await;
+            return self.reschedule_for_permit(&context, Admission::WithPermits.max(context.admission)).await;
         };
         // A refresh takes time, and the call begins after it.
         let now = self.clock.now();
@@ -360,7 +368,9 @@ impl Publishing {
             .clone()
             .record_publish(attempt, now, self.random.u32())
             .with_follow_ups(context.follow_ups.clone(), now);
-        self.keep(&context, after, now).await
+        let kept = self.keep(&context, after, now).await;
+        self.record_pace(delivery.ids(), now - request.now, context.slow_calls).await;
+        kept
     }
 
     async fn resolve(
@@ -459,12 +469,16 @@ impl Publishing {
 
     /// Too many calls for the same user, profile or host: tries again later. The post is not rolled up,
     /// because many deliveries are rescheduled at the same time.
-    async fn reschedule_for_permit(&self, context: &AttemptContext<'_>) -> Result<Continue, PublishingError> {
+    async fn reschedule_for_permit(
+        &self,
+        context: &AttemptContext<'_>,
+        admission: Admission,
+    ) -> Result<Continue, PublishingError> {
         let now = self.clock.now();
         let after = context.delivery.clone().reschedule(now, self.random.u32()).with_write_id(self.random.u64());
         if self.store.replace_delivery(&context.delivery, &after).await? == WriteOutcome::Applied {
             tracing::info!(user_id = %after.user_id, post_id = %after.post_id, "delivery rescheduled: too many calls in flight");
-            queue_imminent(self.queue.as_ref(), std::slice::from_ref(&after), Admission::Backlog, now).await;
+            queue_imminent(self.queue.as_ref(), std::slice::from_ref(&after), admission, now).await;
         }
         Ok(Continue::Done)
     }

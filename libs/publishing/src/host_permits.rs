@@ -2,22 +2,14 @@
 
 use std::time::Duration;
 
-use chrono::TimeDelta;
 use permits::{PERMIT_WAIT, Permit};
 use storage::{LimitSubject, StorageError};
 
 use crate::Publishing;
+use crate::concurrency_limits::{SLOW_CALL, is_slow};
 
-/// A call to a host that takes longer counts as a slow call of the host. Adapter timeouts are
-/// longer, or a little shorter for calls whose result can wait.
-const SLOW_CALL: TimeDelta = TimeDelta::seconds(10);
-
-/// After this many slow calls in a row, only one environment calls the host at a time, for at most
-/// `SLOW_HOST_TIMEOUT`. That ends when the host responds in time or was not called for
-/// [`SLOW_HOST_WINDOW`].
-const SLOW_CALLS: u32 = 3;
+/// The timeout of a call to a host whose last calls were slow.
 const SLOW_HOST_TIMEOUT: Duration = Duration::from_secs(10);
-const SLOW_HOST_WINDOW: TimeDelta = TimeDelta::minutes(5);
 
 /// The right to call a host. Hosts in the code or in the settings need no permit; hosts that users
 /// name do.
@@ -39,8 +31,7 @@ impl Publishing {
         let subject = LimitSubject::host(&host);
         let in_flight = self.store.in_flight_calls(&subject).await?;
         let now = self.clock.now();
-        let is_slow = SLOW_CALLS <= in_flight.slow_calls
-            && in_flight.last_slow_call_at.is_some_and(|it| now < it + SLOW_HOST_WINDOW);
+        let is_slow = is_slow(&in_flight, now);
         let max_permits = if is_slow { 1 } else { self.concurrency_limits.permits() };
         let has_slow_calls = 0 < in_flight.slow_calls;
         let permit = self.limiter().acquire(subject, in_flight, max_permits, is_slow, now + PERMIT_WAIT).await?;

@@ -38,9 +38,9 @@ const MOVES_AT_ONCE: usize = 4;
 /// calls.
 const MAX_IMMEDIATE_ROLL_UPS: usize = 4_000;
 
-/// The most deliveries of one profile and second that are in the same group of the queue as those of the user's other
-/// profiles: those of one post.
-const PROFILE_BURST: usize = MAX_TARGETS;
+/// The most deliveries of one profile in a tick that are no backlog: one a second, or those of two posts with the most
+/// targets.
+const PROFILE_BURST: usize = 2 * MAX_TARGETS;
 
 /// Rate of the deferred roll-ups: half of what a new table is granted.
 const DEFERRED_ROLL_UPS_PER_SECOND: u32 = 200;
@@ -186,29 +186,35 @@ impl DeferredRollUps {
     }
 }
 
-/// Number of deliveries of each user, and of each profile, that are due in the same second, over all shards.
+/// Counts of deliveries over all shards.
 #[derive(Default)]
-struct Bursts(Mutex<HashMap<Burst, usize>>);
+struct Bursts(Mutex<Counts>);
 
-/// A user, or a profile of it, and a second.
-type Burst = (UserId, Option<ProfileId>, i64);
+#[derive(Default)]
+struct Counts {
+    /// Those of a user that are due in the same second, without the backlog of profiles.
+    by_second: HashMap<(UserId, i64), usize>,
+    /// Those of a profile in this tick.
+    by_profile: HashMap<(UserId, ProfileId), usize>,
+}
 
 impl Bursts {
     /// Counts this delivery, and admits it by what was counted before.
     fn admission(&self, due: &DueEntry, limits: ConcurrencyLimits) -> Admission {
-        let second = due.next_step_at.timestamp();
-        let mut bursts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut count = |profile| {
-            let count = bursts.entry((due.ids.user_id, profile, second)).or_default();
-            *count += 1;
-            *count
-        };
-        let of_profile = due.ids.profile_id.map_or(0, |it| count(Some(it)));
+        let (user, unchecked) = (due.ids.user_id, limits.unchecked());
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_profile = due.ids.profile_id.map_or(0, |it| count(counts.by_profile.entry((user, it)).or_default()));
         if PROFILE_BURST < of_profile {
             return Admission::Backlog;
         }
-        if limits.unchecked() < count(None) { Admission::WithPermits } else { Admission::Immediate }
+        let of_second = count(counts.by_second.entry((user, due.next_step_at.timestamp())).or_default());
+        if unchecked < of_profile.max(of_second) { Admission::WithPermits } else { Admission::Immediate }
     }
+}
+
+fn count(counter: &mut usize) -> usize {
+    *counter += 1;
+    *counter
 }
 
 /// An overdue delivery needs permits, because something delayed it before.

@@ -71,33 +71,32 @@ impl Store {
     /// Reads a delivery with its post, its account and the in-flight calls of its user and its profile, in one call;
     /// `None` if the delivery does not exist.
     pub async fn load_delivery(&self, ids: DeliveryIds) -> Result<Option<LoadedDelivery>, StorageError> {
-        let DeliveryIds { user_id: user, post_id, target_id, connection_id, profile_id } = ids;
+        let DeliveryIds { user_id: user, post_id, target_id, connection_id, .. } = ids;
         let connection = attributes([("user_id", n(user)), ("connection_id", n(connection_id))]);
         let mut keys = vec![
             (Table::Deliveries, delivery_key(user, post_id, target_id)),
             (Table::Posts, post_key(user, post_id)),
             (Table::Connections, connection),
         ];
-        let of_user = in_flight_calls_key(&LimitSubject::user(user));
-        let of_profile = profile_id.map(|it| in_flight_calls_key(&LimitSubject::profile(user, it)));
-        keys.extend([Some(of_user.clone()), of_profile.clone()].into_iter().flatten().map(|it| (Table::Limits, it)));
+        let calls = CallsKeys::new(ids);
+        keys.extend(calls.all());
         let mut found = self.batch_get(keys).await?;
-        let limits = found.remove(&Table::Limits).unwrap_or_default();
-        let calls = |key: &Item| {
-            let item = limits.iter().find(|it| it.get("subject") == key.get("subject"));
-            item.map(crate::in_flight_calls::read).unwrap_or_default()
-        };
+        let in_flight_calls = calls.read(&found.remove(&Table::Limits).unwrap_or_default());
         let mut take = |table| found.remove(&table).and_then(|mut it| it.pop());
         let Some(delivery) = take(Table::Deliveries) else { return Ok(None) };
         Ok(Some(LoadedDelivery {
             delivery: from_item(delivery)?,
             post: take(Table::Posts).map(from_item).transpose()?,
             connection: take(Table::Connections).map(crate::connections::read).transpose()?,
-            in_flight_calls: DeliveryCalls {
-                of_user: calls(&of_user),
-                of_profile: of_profile.as_ref().map(calls).unwrap_or_default(),
-            },
+            in_flight_calls,
         }))
+    }
+
+    /// The in-flight calls that limit a delivery.
+    pub async fn delivery_calls(&self, ids: DeliveryIds) -> Result<DeliveryCalls, StorageError> {
+        let calls = CallsKeys::new(ids);
+        let mut found = self.batch_get(calls.all().collect()).await?;
+        Ok(calls.read(&found.remove(&Table::Limits).unwrap_or_default()))
     }
 
     pub async fn deliveries(&self, user: UserId, post: PostId) -> Result<Vec<Delivery>, StorageError> {
@@ -229,6 +228,34 @@ impl Store {
             .send()
             .await;
         WriteOutcome::from_write(moved)
+    }
+}
+
+/// The keys of the calls that limit a delivery.
+struct CallsKeys {
+    of_user: Item,
+    of_profile: Option<Item>,
+}
+
+impl CallsKeys {
+    fn new(DeliveryIds { user_id, profile_id, .. }: DeliveryIds) -> Self {
+        let of_profile = profile_id.map(|it| in_flight_calls_key(&LimitSubject::profile(user_id, it)));
+        Self { of_user: in_flight_calls_key(&LimitSubject::user(user_id)), of_profile }
+    }
+
+    fn all(&self) -> impl Iterator<Item = (Table, Item)> {
+        [Some(&self.of_user), self.of_profile.as_ref()].into_iter().flatten().map(|it| (Table::Limits, it.clone()))
+    }
+
+    fn read(&self, found: &[Item]) -> DeliveryCalls {
+        let read = |key: &Item| {
+            let item = found.iter().find(|it| it.get("subject") == key.get("subject"));
+            item.map(crate::in_flight_calls::read).unwrap_or_default()
+        };
+        DeliveryCalls {
+            of_user: read(&self.of_user),
+            of_profile: self.of_profile.as_ref().map(read).unwrap_or_default(),
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use domain::testing::text;
 use scheduling::{Created, SchedulingError};
 use tokio::runtime::Builder;
 
-use crate::deployment::{Deployment, TICK};
+use crate::deployment::{Deployment, Fleet, TICK};
 use crate::faults::FaultPlan;
 use crate::scale::{Deliver, Operation, PartitionBy, Profile};
 use crate::scenario::{AccountPlan, UserPlan};
@@ -71,7 +71,8 @@ impl IdleRun {
 
 async fn measure_idle(due_shards: u32) -> Vec<IdleRun> {
     let world = Arc::new(SimulatedWorld::new(1, &FaultPlan::None, TimeDelta::hours(3)));
-    let deployment = Deployment::new(&world, SimulatedPlatforms::new(Arc::clone(&world), &[]), due_shards);
+    let deployment =
+        Deployment::new(&world, SimulatedPlatforms::new(Arc::clone(&world), &[]), due_shards, Fleet::drawn(&world));
     let services = deployment.started();
     services.tick().await.expect("nothing goes wrong here");
 
@@ -98,7 +99,12 @@ async fn settled() -> (Arc<SimulatedWorld>, Arc<Deployment>, Arc<People>) {
         public_calls: Vec::new(),
         webhooks: false,
     };
-    let deployment = Deployment::new(&world, SimulatedPlatforms::new(Arc::clone(&world), &[]), plan.due_shards);
+    let deployment = Deployment::new(
+        &world,
+        SimulatedPlatforms::new(Arc::clone(&world), &[]),
+        plan.due_shards,
+        Fleet::drawn(&world),
+    );
     let users = People::settle(Arc::clone(&deployment), &plan).await;
     (world, deployment, users)
 }

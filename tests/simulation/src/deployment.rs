@@ -16,6 +16,7 @@ use domain::id::Ids;
 use permits::HeldPermits;
 use publishing::{ConcurrencyLimits, Publishing, PublishingError};
 use scheduling::{PostRules, RollUps, Scheduling};
+use tokio::sync::Semaphore;
 
 use crate::bus::SimulatedBus;
 use crate::queue::{ReceivedMessage, SimulatedQueue};
@@ -73,21 +74,42 @@ pub(crate) struct Deployment {
     pub(crate) journal: Arc<Mutex<Journal>>,
     /// For the simulation itself, without faults. Each process has separate instances.
     pub(crate) services: Services,
+    environments: Arc<Semaphore>,
     collects: bool,
+}
+
+/// The environments of the delivery function.
+#[derive(Clone, Copy)]
+pub(crate) struct Fleet {
+    pub(crate) limits: ConcurrencyLimits,
+    /// Whether it collects messages for a second, for larger batches.
+    pub(crate) collects: bool,
+}
+
+impl Fleet {
+    /// With scarce permits, the default number, or plenty.
+    pub(crate) fn drawn(world: &SimulatedWorld) -> Self {
+        let variant = world.dice().usize(0..9);
+        let environments = [4, 20, 1_000][variant / 3];
+        Self { limits: ConcurrencyLimits { environments }, collects: variant.is_multiple_of(3) }
+    }
 }
 
 impl Deployment {
     /// An empty deployment. `due_shards` is the number of partitions of the due index.
-    pub(crate) fn new(world: &Arc<SimulatedWorld>, platforms: SimulatedPlatforms, due_shards: u32) -> Arc<Self> {
+    pub(crate) fn new(
+        world: &Arc<SimulatedWorld>,
+        platforms: SimulatedPlatforms,
+        due_shards: u32,
+        fleet: Fleet,
+    ) -> Arc<Self> {
         let (clock, random) = (world.clock(), world.random.clone());
         let (store, journal) = store(world, due_shards);
         let queue = Arc::new(SimulatedQueue::new(Arc::clone(world)));
         let webhooks = Webhooks::new(Arc::clone(world));
         let bus = Arc::new(SimulatedBus::new(Arc::clone(world), Arc::clone(&webhooks)));
-        let variant = world.dice().usize(0..9);
-        let collects = variant.is_multiple_of(3);
-        // Scarce permits, the default number, and plenty.
-        let environments = [4, 20, 1_000][variant / 3];
+        let Fleet { limits, collects } = fleet;
+        let environments = Arc::new(Semaphore::new(usize::try_from(limits.environments).unwrap_or(1)));
         let scheduling = Scheduling {
             store: store.clone(),
             bucket: BUCKET.with(Clone::clone),
@@ -114,12 +136,22 @@ impl Deployment {
             queue: queue.clone(),
             clock,
             roll_ups: scheduling.roll_ups.clone(),
-            concurrency_limits: ConcurrencyLimits { environments },
+            concurrency_limits: limits,
             held_permits: HeldPermits::new(random.clone()),
             random,
         };
         let services = Services { scheduling, publishing };
-        Arc::new(Self { world: Arc::clone(world), platforms, queue, bus, webhooks, journal, services, collects })
+        Arc::new(Self {
+            world: Arc::clone(world),
+            platforms,
+            queue,
+            bus,
+            webhooks,
+            journal,
+            services,
+            environments,
+            collects,
+        })
     }
 
     /// The initial state of a new process of a function.
@@ -191,11 +223,16 @@ impl Deployment {
 
     async fn deliver(self: Arc<Self>) {
         loop {
+            let environments = Arc::clone(&self.environments);
+            let environment = environments.acquire_owned().await.expect("it is never closed");
             let batch = if self.collects { COLLECTED } else { self.world.dice().usize(1..=10) };
             let window = if self.collects { WINDOW } else { Duration::ZERO };
             let taken = self.queue.take(batch, window).await;
             let deployment = Arc::clone(&self);
-            tokio::spawn(async move { deployment.deliver_batch(taken).await });
+            tokio::spawn(async move {
+                deployment.deliver_batch(taken).await;
+                drop(environment);
+            });
         }
     }
 

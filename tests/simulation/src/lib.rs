@@ -22,6 +22,7 @@ mod bus;
 mod costs;
 mod crash_matrix;
 mod deployment;
+mod fairness;
 mod faults;
 mod invariants;
 mod lateness;
@@ -45,6 +46,7 @@ mod world;
 
 pub use costs::IdleRun;
 pub use crash_matrix::{CrashMatrix, Crashes, crash_matrix, side_by_side};
+pub use fairness::{Fairness, fairness};
 pub use faults::{FaultPlan, Kill, KillTime};
 pub use lateness::lateness;
 pub use report::Report;

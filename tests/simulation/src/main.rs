@@ -9,13 +9,16 @@ use std::sync::Mutex;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
+use chrono::TimeDelta;
+
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
 use serde_json::{Value, json};
 use simulation::mutations::{self, Verdict};
 use simulation::scale::{self, Figures, Load, NoisyUser, Parameters, Profile};
 use simulation::{
-    CrashMatrix, Crashes, FaultPlan, Report, Scenario, crash_matrix, lateness, platforms, run, side_by_side,
+    CrashMatrix, Crashes, Fairness, FaultPlan, Report, Scenario, crash_matrix, fairness, lateness, platforms, run,
+    side_by_side,
 };
 
 /// A run allocates constantly; this allocator reduces its time by a seventh.
@@ -56,6 +59,12 @@ struct Options {
     /// Put all accounts of the seeds on this platform, and run only seeds
     #[arg(long, value_parser = PossibleValuesParser::new(platforms()))]
     on: Option<String>,
+    /// Posts of the profile whose platform is slow, beside a hundred other profiles
+    #[arg(long, default_value_t = 10_000)]
+    slow_posts: i64,
+    /// Run only these posts, due in one second and spread over 200, beside a hundred other profiles
+    #[arg(long)]
+    fairness: bool,
     /// Run only crashes, in the flows whose names contain this
     #[arg(long, conflicts_with = "on")]
     flow: Option<String>,
@@ -74,6 +83,7 @@ fn main() -> ExitCode {
         None if options.on.is_some() || options.until_broken => {
             print_broken(&Seeds::run(options.seeds(), options.until_broken, &random_scenario(on)).broken)
         }
+        None if options.fairness => Beside::measure(options.slow_posts).print(),
         None if options.mutations => mutate(&options.only, options.json.as_deref()),
         None => run_all(&options),
     };
@@ -182,6 +192,38 @@ impl Lateness {
             latest: all.last().copied().unwrap_or(-1),
             broken: broken.collect(),
         }
+    }
+}
+
+/// A slow profile beside others: all its posts due in one second, and spread over 200 seconds.
+struct Beside([Fairness; 2]);
+
+impl Beside {
+    fn measure(slow_posts: i64) -> Self {
+        let (burst, spread) = std::thread::scope(|scope| {
+            let burst = scope.spawn(|| fairness(1, slow_posts, 1));
+            (burst.join(), fairness(1, slow_posts, 200))
+        });
+        Self([burst.unwrap_or_default(), spread])
+    }
+
+    fn p99(&self) -> TimeDelta {
+        self.0.iter().map(Fairness::p99).max().unwrap_or(TimeDelta::MAX)
+    }
+
+    /// True if the others are on time.
+    fn print(&self) -> bool {
+        for (how, it) in ["in one second", "over 200 s"].iter().zip(&self.0) {
+            println!(
+                "beside a slow profile with posts {how}: {} of {} posts, p99 {} ms, latest {} ms; {} slow calls",
+                it.others_late.len(),
+                it.others_posts,
+                it.p99().num_milliseconds(),
+                it.others_late.last().copied().unwrap_or_default().num_milliseconds(),
+                it.slow_calls
+            );
+        }
+        self.p99() <= TimeDelta::milliseconds(100)
     }
 }
 

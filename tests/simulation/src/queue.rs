@@ -1,7 +1,8 @@
 //! The queue: messages arrive late, twice, out of order, or not at all. A received message is
-//! redelivered unless its consumer deletes it.
+//! redelivered unless its consumer deletes it. The queue is fair: the messages of the groups with the fewest messages in
+//! progress are received first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -36,6 +37,8 @@ pub(crate) struct ReceivedMessage {
     pub(crate) id: u64,
     pub(crate) message: DeliveryMessage,
     receives: u32,
+    /// When it is redelivered unless it is deleted.
+    hidden_until: DateTime<Utc>,
 }
 
 pub(crate) struct SimulatedQueue {
@@ -47,6 +50,8 @@ pub(crate) struct SimulatedQueue {
 #[derive(Default)]
 struct Messages {
     waiting: BTreeMap<(DateTime<Utc>, u64), ReceivedMessage>,
+    /// The number of messages that were received and not deleted, by group.
+    in_progress: HashMap<String, usize>,
     last_id: u64,
 }
 
@@ -81,13 +86,18 @@ impl SimulatedQueue {
     fn take_now(&self, most: usize) -> Vec<ReceivedMessage> {
         let now = self.world.now();
         let mut messages = lock(&self.messages);
-        let ready: Vec<_> = messages.waiting.keys().take_while(|it| it.0 <= now).take(most).copied().collect();
-        let mut taken: Vec<_> = ready.iter().filter_map(|it| messages.waiting.remove(it)).collect();
+        let ready = messages.waiting.iter().take_while(|it| it.0.0 <= now);
+        let in_progress = |it: &ReceivedMessage| messages.in_progress.get(&it.message.group()).copied();
+        let mut ready: Vec<_> = ready.map(|(key, it)| (in_progress(it), *key)).collect();
+        ready.sort_unstable();
+        ready.truncate(most);
+        let mut taken: Vec<_> = ready.iter().filter_map(|it| messages.waiting.remove(&it.1)).collect();
         for it in &mut taken {
             it.receives += 1;
-            // It is redelivered unless it is deleted by then.
+            *messages.in_progress.entry(it.message.group()).or_default() += 1;
+            it.hidden_until = now + HIDDEN;
             if it.receives < MAX_RECEIVES {
-                messages.waiting.insert((now + HIDDEN, it.id), *it);
+                messages.waiting.insert((it.hidden_until, it.id), *it);
             }
         }
         taken
@@ -95,7 +105,13 @@ impl SimulatedQueue {
 
     /// Deletes these messages, so that they are not redelivered.
     pub(crate) fn delete(&self, done: &[ReceivedMessage]) {
-        lock(&self.messages).waiting.retain(|_, it| done.iter().all(|done| done.id != it.id));
+        let mut messages = lock(&self.messages);
+        for it in done {
+            if let Some(count) = messages.in_progress.get_mut(&it.message.group()) {
+                *count -= 1;
+            }
+            messages.waiting.remove(&(it.hidden_until, it.id));
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -108,7 +124,7 @@ impl SimulatedQueue {
         let mut messages = lock(&self.messages);
         messages.last_id += 1;
         let id = messages.last_id;
-        let taken = ReceivedMessage { id, message: outgoing.message, receives: 0 };
+        let taken = ReceivedMessage { id, message: outgoing.message, receives: 0, hidden_until: now };
         messages.waiting.insert((now + delay, id), taken);
     }
 

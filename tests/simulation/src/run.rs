@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use tokio::runtime::Builder;
 
-use crate::deployment::{Deployment, prepare_thread};
+use crate::deployment::{Deployment, Fleet, prepare_thread};
 use crate::invariants::{self, Broken, History, Kind, Watch};
 use crate::logs::Logs;
 use crate::report::Report;
@@ -23,6 +23,11 @@ const LONGEST: TimeDelta = TimeDelta::hours(4 * 50);
 pub fn run(seed: u64, scenario: &Scenario) -> Report {
     let logs = Logs::default();
     let _listening = tracing::subscriber::set_default(logs.clone());
+    simulate(seed, play(seed, scenario, &logs))
+}
+
+/// Runs the work with virtual time. It draws the same numbers for the same seed.
+pub(crate) fn simulate<T>(seed: u64, work: impl Future<Output = T>) -> T {
     // The SDK also draws from its generator for objects that this thread creates only once; created
     // in advance, they cannot disturb the run.
     prepare_thread();
@@ -30,7 +35,7 @@ pub fn run(seed: u64, scenario: &Scenario) -> Report {
     // transactions.
     fastrand::seed(seed);
     let runtime = Builder::new_current_thread().enable_time().start_paused(true).build().expect("a runtime");
-    runtime.block_on(play(seed, scenario, &logs))
+    runtime.block_on(work)
 }
 
 async fn play(seed: u64, scenario: &Scenario, logs: &Logs) -> Report {
@@ -40,7 +45,7 @@ async fn play(seed: u64, scenario: &Scenario, logs: &Logs) -> Report {
     }
     let world = Arc::new(SimulatedWorld::new(seed, &scenario.faults, plan.quiet_after));
     let platforms = SimulatedPlatforms::new(Arc::clone(&world), &plan.public_calls);
-    let deployment = Deployment::new(&world, platforms, plan.due_shards);
+    let deployment = Deployment::new(&world, platforms, plan.due_shards, Fleet::drawn(&world));
     let users = People::settle(Arc::clone(&deployment), &plan).await;
     deployment.start();
     let user_actions = {

@@ -17,7 +17,7 @@ fn permits_are_a_quarter_and_at_least_one() {
         let limits = ConcurrencyLimits { environments };
         (limits.permits(), limits.permits_of_profile(), limits.unchecked())
     };
-    assert_eq!([2, 20, 1_000].map(shares), [(1, 1, 1), (5, 3, 1), (250, 150, 50)]);
+    assert_eq!([2, 20, 1_000].map(shares), [(1, 1, 1), (5, 2, 1), (250, 125, 50)]);
 }
 
 #[tokio::test]
@@ -90,10 +90,30 @@ async fn profile_without_permits_waits_and_others_of_its_user_do_not() {
 }
 
 #[tokio::test]
-async fn only_more_deliveries_than_one_post_has_are_the_backlog_of_a_profile() {
+async fn profile_with_slow_calls_has_one_permit_until_a_call_is_in_time() {
+    let mut harness = PublishingHarness::new().await;
+    let profile = switch_to_profile(&mut harness).await;
+    let subject = LimitSubject::profile(harness.user.user_id, profile);
+    let slow_calls = async || harness.store.in_flight_calls(&subject).await.unwrap().slow_calls;
+    for _ in 0..SLOW_CALLS {
+        harness.store.record_slow_call(&subject, noon()).await.unwrap();
+    }
+    let began_at = noon() - TimeDelta::seconds(5);
+    harness.store.record_permit(&subject, "other", began_at, Random::Os.u64()).await.unwrap();
+    harness.schedule("Hello", noon()).await;
+
+    harness.live(later(4)).await;
+    assert_eq!((harness.fake.calls(), slow_calls().await), (0, SLOW_CALLS));
+
+    harness.live(noon() + LEASE_DURATION + TimeDelta::seconds(60)).await;
+    assert_eq!((harness.fake.calls(), slow_calls().await), (1, 0));
+}
+
+#[tokio::test]
+async fn many_deliveries_of_one_profile_and_tick_are_a_backlog() {
     let mut harness = PublishingHarness::new().await;
     switch_to_profile(&mut harness).await;
-    for number in 0..=MAX_TARGETS {
+    for number in 0..=2 * MAX_TARGETS {
         harness.schedule(&format!("number {number}"), later(400)).await;
     }
     harness.clock.skip_to(later(300));
@@ -104,7 +124,7 @@ async fn only_more_deliveries_than_one_post_has_are_the_backlog_of_a_profile() {
     let count = |messages: &[DeliveryMessage], of| messages.iter().filter(|it| it.admission == of).count();
     let messages: Vec<_> = harness.queue.take().into_iter().map(|it| it.1).collect();
     let counts = [Admission::Immediate, Admission::WithPermits, Admission::Backlog].map(|it| count(&messages, it));
-    assert_eq!(counts, [1, MAX_TARGETS - 1, 1]);
+    assert_eq!(counts, [1, 2 * MAX_TARGETS - 1, 1]);
 }
 
 #[tokio::test]

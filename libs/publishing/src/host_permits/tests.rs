@@ -1,7 +1,9 @@
+use chrono::TimeDelta;
 use domain::random::Random;
 use permits::HeldPermits;
 
 use super::*;
+use crate::concurrency_limits::SLOW_CALLS;
 use crate::testing::PublishingHarness;
 
 /// The deployment as another of its environments sees it.

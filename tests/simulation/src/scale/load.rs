@@ -83,7 +83,7 @@ pub struct Figures {
 #[derive(Clone, Copy, Debug)]
 pub struct NoisyUser {
     /// The most environments whose batch waits for these servers.
-    pub environments: usize,
+    pub environments: u32,
     /// How late a post of another user begins at most. All other environments may wait for permits
     /// of the noisy user; messages of others are received first when a wait ends.
     pub others_late_s: f64,
@@ -115,9 +115,10 @@ impl Parameters {
 
     pub fn noisy_user(self) -> NoisyUser {
         let limits = self.limits();
+        // Calls without a permit are counted only when they turn out to be slow.
+        let environments = limits.permits() + limits.unchecked() * RECORDED_AFTER_S;
         NoisyUser {
-            // Calls without a permit are counted only when they turn out to be slow.
-            environments: limits.permits() + limits.unchecked() * RECORDED_AFTER_S,
+            environments: u32::try_from(environments).unwrap_or(u32::MAX),
             others_late_s: (f64::from(PERMIT_WAIT_S) + STORE_CALLS * STORE_CALL_S - f64::from(LEAD_S)).max(0.0),
         }
     }

@@ -21,7 +21,7 @@ use super::faults::{PlatformFault, chances, refresh_probabilities};
 use super::grants::Rejected;
 use super::reference::Reference;
 use super::reviews::Verdict;
-use super::spec::{LookUpSupport, PlatformBehavior, RATIONED_FOR, SETTLES, Spec, TIMEOUT};
+use super::spec::{LookUpSupport, PlatformBehavior, RATIONED_FOR, SETTLES, SLOW, Spec, TIMEOUT};
 use super::timeline::{HandOver, Public, StartedCall};
 use super::uploads::Progress;
 use super::{Inner, SimulatedPlatforms};
@@ -118,6 +118,9 @@ impl Adapter {
         call.die(KillTime::Before).await;
         self.begin(reference, upload, begun_at);
         call.go().await;
+        if self.spec.behavior == PlatformBehavior::Slow {
+            tokio::time::sleep(SLOW).await;
+        }
 
         let unknown = |may_still_run, reason: &str| {
             Err(AttemptError::Unknown { may_still_run, retry_at: None, reason: reason.to_owned() })

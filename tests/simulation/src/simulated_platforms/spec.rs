@@ -46,6 +46,8 @@ pub(crate) enum PlatformBehavior {
     Charging,
     /// The platform has follow-ups of each public post: [`FOLLOW_UPS`].
     Following,
+    /// A publish call takes [`SLOW`].
+    Slow,
     /// The platform lists a post [`LISTED_AFTER`] its publication, and refuses a duplicate.
     Lagging,
 }
@@ -64,7 +66,7 @@ pub(crate) struct Spec {
     pub(crate) behavior: PlatformBehavior,
 }
 
-pub(crate) static SPECS: [Spec; 20] = [
+pub(crate) static SPECS: [Spec; 21] = [
     spec("keyed", LookUpSupport::Keyed, RefreshPolicy::Rotating, true, 0),
     spec("listed", LookUpSupport::Listed, RefreshPolicy::Extending, true, 0),
     spec("blind", LookUpSupport::Blind, RefreshPolicy::Never, true, 0),
@@ -86,12 +88,13 @@ pub(crate) static SPECS: [Spec; 20] = [
     spec("removing", LookUpSupport::Listed, RefreshPolicy::Rotating, true, 0).with(PlatformBehavior::Removing),
     spec("handing-over", LookUpSupport::Listed, RefreshPolicy::Never, false, 0).with(PlatformBehavior::HandingOver),
     spec("lagging", LookUpSupport::Listed, RefreshPolicy::Extending, true, 0).with(PlatformBehavior::Lagging),
+    spec("slow", LookUpSupport::Listed, RefreshPolicy::Never, false, 0).with(PlatformBehavior::Slow),
 ];
 
 /// The platforms of random runs, without the one whose list lags: until its list shows a post, it
-/// is unknown whether a change of the post is too late.
+/// is unknown whether a change of the post is too late. Slow calls are drawn for every platform.
 pub(crate) fn random_specs() -> impl Iterator<Item = &'static Spec> {
-    SPECS.iter().filter(|it| it.behavior != PlatformBehavior::Lagging)
+    SPECS.iter().filter(|it| !matches!(it.behavior, PlatformBehavior::Lagging | PlatformBehavior::Slow))
 }
 
 const fn spec(name: &'static str, certainty: LookUpSupport, renewal: RefreshPolicy, ends: bool, steps: usize) -> Spec {
@@ -142,6 +145,9 @@ pub(crate) const SETTLES: TimeDelta = TimeDelta::seconds(65);
 
 /// How long an adapter waits for the response to the publish call.
 pub(crate) const TIMEOUT: TimeDelta = TimeDelta::seconds(15);
+
+/// The duration of a publish call on a `Slow` platform: nearly as long as an adapter waits.
+pub(crate) const SLOW: Duration = Duration::from_secs(37);
 
 /// The minimum duration of a `Rationing` platform's rate limit.
 pub(crate) const RATIONED_FOR: Duration = Duration::from_hours(25);
