@@ -12,6 +12,7 @@
 
 mod base_url;
 mod call;
+mod download;
 mod error;
 mod key;
 mod operations;
@@ -30,6 +31,7 @@ use secrecy::SecretString;
 pub use contract::*;
 
 pub use self::base_url::{BaseUrl, InvalidBaseUrl};
+pub use self::download::Download;
 pub use self::error::{Error, ErrorResponse};
 pub use self::key::{IdempotencyKey, InvalidIdempotencyKey};
 pub use self::operations::{ListAttempts, ListConnections, ListDeliveries};

@@ -1,7 +1,7 @@
 //! Uploading a file to the URL that the service returned.
 
-use reqwest::Body;
 use reqwest::header::CONTENT_LENGTH;
+use reqwest::{Body, Response, StatusCode};
 
 use crate::error::chain;
 use crate::{Client, Error, ErrorResponse, PresignedUpload};
@@ -22,23 +22,27 @@ impl Client {
         }
         request = request.header(CONTENT_LENGTH, size);
         // An upload without a response is no risk, because it makes nothing public.
-        let mut response = request.body(body.into()).send().await.map_err(|error| Error::Unreachable(chain(error)))?;
-        let status = response.status().as_u16();
+        let response = request.body(body.into()).send().await.map_err(|error| Error::Unreachable(chain(error)))?;
         // 412: the condition `if-none-match: *` failed, so the file has already arrived.
-        if response.status().is_success() || status == 412 {
+        if response.status().is_success() || response.status() == StatusCode::PRECONDITION_FAILED {
             return Ok(());
         }
-        let mut response_body = Vec::new();
-        while let Ok(Some(chunk)) = response.chunk().await {
-            response_body.extend_from_slice(&chunk);
-            if MAX_REFUSAL < response_body.len() {
-                break;
-            }
-        }
-        let response_body = String::from_utf8_lossy(&response_body).into_owned();
-        if response.status().is_server_error() {
-            return Err(Error::Unreachable(format!("the upload failed with status {status}")));
-        }
-        Err(Error::Refused(Box::new(ErrorResponse::read(status, None, response_body))))
+        Err(refusal(response).await)
     }
+}
+
+/// The error of a response of the storage for files.
+pub(crate) async fn refusal(mut response: Response) -> Error {
+    let status = response.status().as_u16();
+    if response.status().is_server_error() {
+        return Error::Unreachable(format!("the storage for files returned status {status}"));
+    }
+    let mut body = Vec::new();
+    while let Ok(Some(chunk)) = response.chunk().await {
+        body.extend_from_slice(&chunk);
+        if MAX_REFUSAL < body.len() {
+            break;
+        }
+    }
+    Error::Refused(Box::new(ErrorResponse::read(status, None, String::from_utf8_lossy(&body).into_owned())))
 }
