@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use client::{Client, ListPosts, Post, PostMedia, PostPlatform, ThreadEntry};
+use client::{ApiResponse, Client, ListPosts, Post, PostList, PostMedia, PostPlatform, ThreadEntry};
 use serde_json::{Map, Value, json};
 use tempfile::NamedTempFile;
 
@@ -80,23 +80,33 @@ pub(crate) async fn run(session: &Session, arguments: &Export) -> Result<(), Cli
     Ok(())
 }
 
-/// Calls `visit` with every post of the user, oldest first. Fails if a post is deleted in between:
-/// the pages then shift, and another post may be missing.
+/// Calls `visit` with every post of the user, oldest first. Fails like [`for_each_page`].
 pub(crate) async fn for_each_post(
     client: &Client,
     mut visit: impl FnMut(&Post) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
+    for_each_page(client, None, |page| page.data.iter().try_for_each(&mut visit)).await
+}
+
+/// Calls `visit` with every page of posts of a profile, or of the user, oldest first. Fails if a post is deleted in
+/// between: the pages then shift, and another post may be missing.
+pub(crate) async fn for_each_page(
+    client: &Client,
+    profile_id: Option<u64>,
+    mut visit: impl FnMut(&ApiResponse<PostList>) -> Result<(), CliError>,
+) -> Result<(), CliError> {
     let (mut page, mut total) = (1, 0);
     loop {
         let (sort, direction) = (Some("created_at".to_owned()), Some("asc".to_owned()));
-        let query = ListPosts { per_page: Some(100), page: Some(page), sort, direction, ..ListPosts::default() };
+        let query =
+            ListPosts { profile_id, per_page: Some(100), page: Some(page), sort, direction, ..ListPosts::default() };
         let posts = client.list_posts(&query).await?;
         if posts.meta.total < total {
             let why = "a post was deleted while the posts were read, so one may be missing; run the command again";
             return Err(CliError::Failed(why.to_owned()));
         }
         total = posts.meta.total;
-        posts.data.iter().try_for_each(&mut visit)?;
+        visit(&posts)?;
         if posts.meta.last_page <= page {
             return Ok(());
         }
