@@ -16,8 +16,19 @@ use crate::output::{is_interactive, notice, plain};
 /// Bytes of a file that are read at a time.
 const CHUNK: usize = 64 * 1024;
 
-/// Attempts of one upload.
-const TRIES: u32 = 4;
+/// Attempts of one upload or download.
+pub(crate) const TRIES: u32 = 4;
+
+/// MIME types with their extensions, the usual one first.
+const TYPES: [(&str, &[&str]); 7] = [
+    ("image/jpeg", &["jpg", "jpeg"]),
+    ("image/png", &["png"]),
+    ("image/gif", &["gif"]),
+    ("image/webp", &["webp"]),
+    ("video/mp4", &["mp4", "m4v"]),
+    ("video/quicktime", &["mov", "qt"]),
+    ("application/pdf", &["pdf"]),
+];
 
 /// A file to upload, or a URL that the service fetches.
 #[derive(Clone, Debug)]
@@ -182,7 +193,7 @@ fn body(mut file: File, bar: ProgressBar) -> reqwest::Body {
 }
 
 /// A progress bar, hidden unless standard error is a terminal.
-fn bar(name: &str, size: u64) -> ProgressBar {
+pub(crate) fn bar(name: &str, size: u64) -> ProgressBar {
     if !is_interactive() {
         return ProgressBar::hidden();
     }
@@ -195,16 +206,13 @@ fn bar(name: &str, size: u64) -> ProgressBar {
 }
 
 fn mime_type(path: &Path) -> Option<&'static str> {
-    match path.extension()?.to_str()?.to_lowercase().as_str() {
-        "jpg" | "jpeg" => Some("image/jpeg"),
-        "png" => Some("image/png"),
-        "gif" => Some("image/gif"),
-        "webp" => Some("image/webp"),
-        "mp4" | "m4v" => Some("video/mp4"),
-        "mov" | "qt" => Some("video/quicktime"),
-        "pdf" => Some("application/pdf"),
-        _ => None,
-    }
+    let extension = path.extension()?.to_str()?.to_lowercase();
+    TYPES.iter().find(|it| it.1.contains(&&*extension)).map(|it| it.0)
+}
+
+/// The usual extension of a MIME type, without the dot; `None` for a type that this version does not know.
+pub(crate) fn extension(mime_type: &str) -> Option<&'static str> {
+    TYPES.iter().find(|it| it.0 == mime_type).map(|it| it.1[0])
 }
 
 #[cfg(test)]

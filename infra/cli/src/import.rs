@@ -42,8 +42,8 @@ const MAX_FILE: u64 = 64 * 1024 * 1024;
 /// that waits an hour for rate limits ([`LIMITS`]).
 const REMEMBERED: TimeDelta = TimeDelta::hours(22);
 
-/// How many one-minute rate limits one request waits for; a few hundred lines reach them.
-const LIMITS: u32 = 60;
+/// How many one-minute rate limits one request waits for; a few hundred lines or posts reach them.
+pub(crate) const LIMITS: u32 = 60;
 
 struct Importer<'a> {
     session: &'a Session,

@@ -1,5 +1,9 @@
 //! `social profiles …` and `social connect-link`.
 
+mod archive;
+mod export;
+mod files;
+
 use client::{ListProfiles, NewConnectLink, NewProfile, Profile, ProfileChanges};
 
 use secrecy::ExposeSecret;
@@ -46,6 +50,7 @@ pub(crate) async fn run(session: &Session, command: ProfilesCommand) -> Result<(
             let renamed = renamed.map_err(CliError::about("profile", id))?;
             print(&renamed.json, format!("Profile {id} is now {}", plain(&renamed.name)))
         }
+        ProfilesCommand::Export { profile, archive } => export::run(session, &profile, &archive).await,
         ProfilesCommand::Delete { id } => {
             client.delete_profile(id).await.map_err(CliError::about("profile", id))?;
             output::print_done(&format!("Profile {id} is deleted"))

@@ -1,6 +1,7 @@
 //! `social`, the command line.
 
 mod imports;
+mod profile_export;
 mod social;
 
 use std::{
@@ -49,6 +50,7 @@ pub(super) fn checks() -> Vec<Check> {
         ]
     );
     all.extend(imports::checks());
+    all.extend(profile_export::checks());
     all.extend(checks!("cli", MEADOW.0, [watched_post_fails_and_is_retried]));
     all
 }

@@ -36,6 +36,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("profiles list", &["social profiles list", "social profiles list --external-id customer-4711"]),
     ("profiles create", &["social profiles create \"The Harbor\" --external-id customer-4711"]),
     ("profiles rename", &["social profiles rename 7 \"The Lighthouse\""]),
+    (
+        "profiles export",
+        &["social profiles export 7 harbor.tar", "social profiles export customer-4711 harbor.tar --json"],
+    ),
     ("profiles delete", &["social profiles delete 7"]),
     (
         "post",

@@ -1,6 +1,16 @@
 //! Arguments of `social profiles` and `social connect-link`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
+
+const EXPORT_HELP: &str = "\
+The archive has profile.json, the lists connections.jsonl, posts.jsonl and attempts.jsonl with a JSON
+object of the API on each line, and each file of the posts in the folder files, named by its id.
+Links in posts.jsonl expire. Webhooks are not in the archive: the API does not list them by profile.
+
+If interrupted, run the same command again. Until the archive is complete, the folder FILE.partial
+keeps the files that are complete.";
 
 #[derive(Args)]
 pub(crate) struct ConnectLink {
@@ -44,6 +54,17 @@ pub(crate) enum ProfilesCommand {
         id: u64,
         /// New name.
         name: String,
+    },
+    /// Export the accounts, posts, attempts and files of a profile to an archive.
+    #[command(after_help = EXPORT_HELP)]
+    Export {
+        /// Id of the profile, or its id in your own system.
+        // The global option `--profile` has the id `profile`.
+        #[arg(id = "of_profile", value_name = "PROFILE")]
+        profile: String,
+        /// Archive to create, a tar file. A file that exists is never replaced.
+        #[arg(value_name = "FILE")]
+        archive: PathBuf,
     },
     /// Delete a profile without connected accounts. Its posts stay.
     Delete {
