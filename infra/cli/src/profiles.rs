@@ -51,9 +51,10 @@ pub(crate) async fn run(session: &Session, command: ProfilesCommand) -> Result<(
             print(&renamed.json, format!("Profile {id} is now {}", plain(&renamed.name)))
         }
         ProfilesCommand::Export { profile, archive } => export::run(session, &profile, &archive).await,
-        ProfilesCommand::Delete { id } => {
-            client.delete_profile(id).await.map_err(CliError::about("profile", id))?;
-            output::print_done(&format!("Profile {id} is deleted"))
+        ProfilesCommand::Delete { id, erase } => {
+            client.delete_profile(id, erase).await.map_err(CliError::about("profile", id))?;
+            let erased = if erase { ". Its posts, files and records are deleted within about an hour" } else { "" };
+            output::print_done(&format!("Profile {id} is deleted{erased}"))
         }
     }
 }

@@ -147,9 +147,10 @@ impl Client {
         self.post(&["profiles"]).json(profile)?.read().await
     }
 
-    /// `profile.destroy`
-    pub async fn delete_profile(&self, profile: u64) -> Result<(), Error> {
-        self.delete(&["profiles", &profile.to_string()]).expect_success().await
+    /// `profile.destroy`. With `erase`, the service also deletes the posts, files and records of the profile.
+    pub async fn delete_profile(&self, profile: u64, erase: bool) -> Result<(), Error> {
+        let call = self.delete(&["profiles", &profile.to_string()]);
+        call.query("erase", erase.then_some(true)).expect_success().await
     }
 
     /// `profile.show`

@@ -40,7 +40,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "profiles export",
         &["social profiles export 7 harbor.tar", "social profiles export customer-4711 harbor.tar --json"],
     ),
-    ("profiles delete", &["social profiles delete 7"]),
+    ("profiles delete", &["social profiles delete 7", "social profiles delete 7 --erase"]),
     (
         "post",
         &[

@@ -66,9 +66,14 @@ pub(crate) enum ProfilesCommand {
         #[arg(value_name = "FILE")]
         archive: PathBuf,
     },
-    /// Delete a profile without connected accounts. Its posts stay.
+    /// Delete a profile without connected accounts. Its posts stay, unless you add --erase.
     Delete {
         /// Id of the profile.
         id: u64,
+        /// Also delete the posts of the profile with their attempts, its files, and all other records of it,
+        /// within about an hour. Public posts stay on the platforms. This cannot be undone, and a profile
+        /// that is deleted without --erase cannot be erased later.
+        #[arg(long)]
+        erase: bool,
     },
 }
