@@ -244,7 +244,7 @@ impl Store {
     }
 
     /// The posts of a user by id, without the item of the counts.
-    fn query_posts(&self, user: UserId) -> QueryFluentBuilder {
+    pub(crate) fn query_posts(&self, user: UserId) -> QueryFluentBuilder {
         self.client
             .query()
             .table_name(self.table(Table::Posts))

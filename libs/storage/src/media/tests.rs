@@ -1,5 +1,6 @@
 use chrono::TimeDelta;
-use domain::testing::{a_connection, a_post, a_user, ids, noon};
+use domain::post::SegmentContent;
+use domain::testing::{a_connection, a_post, a_user, an_attachment, ids, noon, text};
 
 use super::*;
 use crate::testing::store;
@@ -184,17 +185,13 @@ async fn released_file_is_unused_until_a_post_uses_it_again() {
 
     let owner = domain::user::User { user_id: user, ..a_user() };
     let post = a_post(&owner, None, &[a_connection(&owner)]);
-    let attachment = domain::media::Attachment {
-        media_id: id,
-        mime_type: MimeType::Png,
-        size_bytes: 5,
-        alt_text: None,
-        facts: None,
-    };
-    let post = domain::post::Post { media: vec![attachment], targets: Vec::new(), ..post };
+    let attachment = |media_id| domain::media::Attachment { media_id, ..an_attachment(5) };
+    let of_reply = ids().fresh();
+    let reply = SegmentContent { text: text("more"), media: vec![attachment(of_reply)] };
+    let post = domain::post::Post { media: vec![attachment(id)], thread: vec![reply], targets: Vec::new(), ..post };
     let write = PostWrite { before: None, after: Some(&post), deliveries: Vec::new(), kept: None, event: None };
     assert_eq!(store.write_post(&write, noon()).await.unwrap(), PostWritten::Done);
-    assert!(store.media_of_posts(path.user()).await.unwrap().contains(&id));
+    assert_eq!(store.media_of_posts(path.user()).await.unwrap(), [id, of_reply].into());
     store.unmark_unused(path, later()).await.unwrap();
     assert_eq!(store.unused_media(later(), 10).await.unwrap(), []);
 }

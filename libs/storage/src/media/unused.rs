@@ -6,6 +6,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, Delete, TransactWriteItem};
 use chrono::{DateTime, Utc};
 use domain::id::{MediaId, UserId};
 use domain::media::{MediaPath, MimeType};
+use domain::post::Post;
 use serde::Deserialize;
 
 use super::{MAX_ATTEMPTS, MediaRemoval, UNUSED_SHARDS, difference, medium_key, shard_name};
@@ -72,48 +73,15 @@ impl Store {
         Ok(found)
     }
 
-    /// The media ids in all posts of a user.
+    /// The files of all posts of a user.
     pub async fn media_of_posts(&self, user: UserId) -> Result<BTreeSet<MediaId>, StorageError> {
-        #[derive(Deserialize)]
-        struct MediaRef {
-            media_id: MediaId,
-        }
-        #[derive(Deserialize)]
-        struct PostMedia {
-            #[serde(default)]
-            media: Vec<MediaRef>,
-            #[serde(default)]
-            targets: Vec<TargetMedia>,
-        }
-        #[derive(Deserialize)]
-        struct TargetMedia {
-            #[serde(default)]
-            media: Vec<MediaRef>,
-        }
+        let mut posts = self.query_posts(user).into_paginator().items().send();
         let mut all = BTreeSet::new();
-        let mut start = None;
-        loop {
-            let page = self
-                .client
-                .query()
-                .table_name(self.table(Table::Posts))
-                .key_condition_expression("user_id = :user")
-                .projection_expression("media, targets")
-                .expression_attribute_values(":user", n(user))
-                .consistent_read(true)
-                .set_exclusive_start_key(start)
-                .send()
-                .await?;
-            for item in page.items.unwrap_or_default() {
-                let PostMedia { media, targets } = from_item(item)?;
-                let of_targets = targets.into_iter().flat_map(|it| it.media);
-                all.extend(media.into_iter().chain(of_targets).map(|it| it.media_id));
-            }
-            start = page.last_evaluated_key;
-            if start.is_none() {
-                return Ok(all);
-            }
+        while let Some(post) = posts.next().await.transpose()? {
+            let post: Post = from_item(post)?;
+            all.extend(post.files().map(|it| it.media_id));
         }
+        Ok(all)
     }
 
     /// Records that a post is about to release these files, so that they are removed later if no
