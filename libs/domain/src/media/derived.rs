@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{MediaPath, MimeType, Pixels, Ratio};
-use crate::id::UserId;
+use crate::id::{MediaId, UserId};
 
 /// What a platform accepts of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -119,19 +119,25 @@ impl FileRequest {
     }
 }
 
-/// The key of a request's result in the bucket: `derived/{user}/{hash}`. It follows from the
+/// The key of a request's result in the bucket: `derived/{user}/{media id}-{hash}`. It follows from the
 /// request, so that the function that asks and the function that responds agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DerivedPath {
     user: UserId,
+    media: MediaId,
     /// The first half of a SHA-256, to keep public URLs short.
     hash: [u8; 16],
 }
 
 impl DerivedPath {
-    fn new(user: UserId, hash_input: &str) -> Self {
+    fn new(file: MediaPath, hash_input: &str) -> Self {
         let digest = Sha256::digest(hash_input);
-        Self { user, hash: std::array::from_fn(|at| digest[at]) }
+        Self { user: file.user(), media: file.media(), hash: std::array::from_fn(|at| digest[at]) }
+    }
+
+    /// The start of the keys of everything that is derived from a file.
+    pub fn prefix(file: MediaPath) -> String {
+        format!("derived/{}/{}-", file.user(), file.media())
     }
 
     /// The owner of the uploaded file.
@@ -139,16 +145,17 @@ impl DerivedPath {
         self.user
     }
 
-    /// The last part of the key: 32 lower-case hexadecimal digits.
+    /// The last part of the key: the id of the file, a dash and 32 lower-case hexadecimal digits.
     pub fn name(self) -> String {
-        format!("{:032x}", u128::from_be_bytes(self.hash))
+        format!("{}-{:032x}", self.media, u128::from_be_bytes(self.hash))
     }
 
     /// The path of this user with this [`DerivedPath::name`].
     pub(super) fn read(user: UserId, name: &str) -> Option<Self> {
-        let is_name = name.len() == 32 && name.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'));
-        let hash = u128::from_str_radix(name, 16).ok().filter(|_| is_name)?;
-        Some(Self { user, hash: hash.to_be_bytes() })
+        let (media, hash) = name.split_once('-')?;
+        let is_hash = hash.len() == 32 && hash.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'));
+        let hash = u128::from_str_radix(hash, 16).ok().filter(|_| is_hash)?;
+        Some(Self { user, media: MediaId::parse(media)?, hash: hash.to_be_bytes() })
     }
 }
 
@@ -166,7 +173,7 @@ impl PictureRequest {
         if let Some(Borders { min, max }) = borders {
             let _ = write!(hash_input, "\nborders {} {}", min.in_hundredths(), max.in_hundredths());
         }
-        DerivedPath::new(self.file.user(), &hash_input)
+        DerivedPath::new(self.file, &hash_input)
     }
 }
 
@@ -176,7 +183,7 @@ const INSPECTION_EDITION: u32 = 1;
 impl DocumentRequest {
     /// The key of the result.
     pub fn answered_at(&self) -> DerivedPath {
-        DerivedPath::new(self.document.user(), &format!("document {INSPECTION_EDITION}\n{}", self.document))
+        DerivedPath::new(self.document, &format!("document {INSPECTION_EDITION}\n{}", self.document))
     }
 }
 
@@ -201,8 +208,9 @@ mod tests {
         let original = request("media/7/42.png", 1_000_000, 4_000);
         let path = original.answered_at().to_string();
 
-        let name = path.strip_prefix("derived/7/").unwrap();
-        assert!(name.len() == 32 && name.bytes().all(|it| it.is_ascii_hexdigit()), "{path}");
+        assert!(path.starts_with(&DerivedPath::prefix(original.file)), "{path}");
+        let hash = path.strip_prefix("derived/7/42-").unwrap();
+        assert!(hash.len() == 32 && hash.bytes().all(|it| it.is_ascii_hexdigit()), "{path}");
         assert_eq!(original.answered_at().to_string(), path);
         for other in [
             request("media/7/42.jpg", 1_000_000, 4_000),
@@ -241,7 +249,7 @@ mod tests {
     #[test]
     fn documents_of_different_paths_have_different_keys() {
         let key = |raw: &str| DocumentRequest { document: MediaPath::parse(raw).unwrap() }.answered_at().to_string();
-        assert!(key("media/7/42.pdf").starts_with("derived/7/"));
+        assert!(key("media/7/42.pdf").starts_with("derived/7/42-"));
         assert_ne!(key("media/7/42.pdf"), key("media/7/43.pdf"));
     }
 

@@ -81,7 +81,7 @@ impl PublicFile {
         }
     }
 
-    /// `{user}/{media id}.{extension}`, or `{user}/{hash}.{extension}`.
+    /// `{user}/{media id}.{extension}`, or `{user}/{media id}-{hash}.{extension}`.
     fn name(&self) -> String {
         let extension = self.mime_type().extension();
         match self {
@@ -97,10 +97,10 @@ impl PublicFile {
 
     fn parse_derived(name: &str) -> Option<Self> {
         let (user, file) = name.split_once('/')?;
-        let (hash, extension) = file.split_once('.')?;
+        let (derived, extension) = file.split_once('.')?;
         let mime_type = MimeType::from_extension(extension)?;
         let is_made = matches!(mime_type, MimeType::Jpeg | MimeType::Png);
-        let path = DerivedPath::read(UserId::parse(user)?, hash)?;
+        let path = DerivedPath::read(UserId::parse(user)?, derived)?;
         is_made.then_some(Self::Derived(path, mime_type))
     }
 }
@@ -215,7 +215,7 @@ mod tests {
             assert_eq!(FileAddress::verify(&path, &key(), address.expires_at), None);
         }
         assert_eq!(original("media/7/42.png").bucket_key(), "media/7/42.png");
-        assert!(derived("media/7/42.png", MimeType::Png).bucket_key().starts_with("derived/7/"));
+        assert!(derived("media/7/42.png", MimeType::Png).bucket_key().starts_with("derived/7/42-"));
     }
 
     #[test]
@@ -251,9 +251,11 @@ mod tests {
             "7/42",
             "7/%34.png",
             "7/42.png/",
-            "7/0123456789abcdef0123456789abcdef.gif",
-            "7/0123456789abcdef0123456789ABCDEF.png",
-            "7/0123456789abcdef.png",
+            "7/42-0123456789abcdef0123456789abcdef.gif",
+            "7/42-0123456789abcdef0123456789ABCDEF.png",
+            "7/042-0123456789abcdef0123456789abcdef.png",
+            "7/0123456789abcdef0123456789abcdef.png",
+            "7/42-0123456789abcdef.png",
             "",
             "/",
             "//",
