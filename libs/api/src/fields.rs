@@ -128,7 +128,11 @@ impl Fields {
     }
 
     pub fn boolean(&mut self, name: &str) -> FieldValue<bool> {
-        self.take(name, "must be true or false", |value| value.as_bool())
+        let source = self.source;
+        self.take(name, "must be true or false", |value| match (&value, source) {
+            (Value::String(text), Source::Query) => text.parse().ok(),
+            _ => value.as_bool(),
+        })
     }
 
     fn list(&mut self, name: &str) -> FieldValue<Vec<Value>> {

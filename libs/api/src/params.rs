@@ -75,6 +75,17 @@ mod tests {
     }
 
     #[test]
+    fn boolean_parameter_is_true_or_false() {
+        let read = |query: &str| Params::parse(query).fields(&["erase"]).boolean("erase");
+        assert_eq!(read("erase=true"), FieldValue::Value(true));
+        assert_eq!(read("erase=false"), FieldValue::Value(false));
+        assert_eq!((read("erase="), read("")), (FieldValue::Null, FieldValue::Absent));
+        for raw in ["1", "True", "yes", "true%20"] {
+            assert_eq!(read(&format!("erase={raw}")), FieldValue::Invalid, "{raw}");
+        }
+    }
+
+    #[test]
     fn a_route_without_parameters_refuses_any() {
         assert!(Params::parse("").none().is_ok());
         assert!(matches!(Params::parse("publish=now").none(), Err(ApiError::Invalid(_))));
