@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(grants.tokens[0].1.profile_id, Some(profile));
         let named = "Limited to the profile <bdi>Harbor &#60;b&#62;</bdi>";
         assert!(service.page("/account", &session).await.text.contains(named));
-        service.store.delete_profile(user, profile).await.unwrap();
+        service.store.delete_profile(user, profile, None).await.unwrap();
         assert_eq!(service.send("GET", "/api/v1/user", Some(&token), "").await.status, 401);
         assert!(!service.page("/account", &session).await.text.contains("Full access"), "it is not listed");
     }

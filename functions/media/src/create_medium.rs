@@ -8,7 +8,7 @@ use api::{ApiError, ApiResult, Caller, RequestBody};
 use axum::extract::State;
 use contract::{FetchedMedium, MediumView, PresignedUpload};
 use domain::id::UserId;
-use domain::media::{MediaPath, human_size};
+use domain::media::{LINK_LIFETIME, MediaPath, human_size};
 use domain::owner::Owner;
 use domain::profile::ProfileRef;
 use http::HeaderMap;
@@ -20,9 +20,6 @@ use crate::App;
 use crate::error::MediaError;
 use crate::request::CreateMedium;
 use crate::response::ReplayableResponse;
-
-/// How long links are valid.
-pub(crate) const LINKS_LAST: Duration = Duration::from_hours(1);
 
 pub(crate) const NOT_IN_PLAN: &str =
     "Your plan does not include images and videos (media). Post without them, or ask the operator for another plan.";
@@ -117,8 +114,13 @@ impl App {
         };
         let medium = self.reserve_medium(user, request, bytes, field).await?;
         let path = medium.path().to_string();
-        let put = self.bucket.presigned_put(&path, request.mime_type.as_str(), request.size, LINKS_LAST).await?;
-        Ok(PresignedUpload { upload_url: put.url, upload_headers: put.headers, path, expires_in: LINKS_LAST.as_secs() })
+        let put = self.bucket.presigned_put(&path, request.mime_type.as_str(), request.size, LINK_LIFETIME).await?;
+        Ok(PresignedUpload {
+            upload_url: put.url,
+            upload_headers: put.headers,
+            path,
+            expires_in: LINK_LIFETIME.as_secs(),
+        })
     }
 
     /// Writes the record of a file before the file exists: whatever happens later, the record leads
@@ -175,7 +177,7 @@ impl App {
 
     pub(crate) async fn fetched(&self, medium: &Medium, size_bytes: u64) -> Result<FetchedMedium, MediaError> {
         let path = medium.path().to_string();
-        let url = self.bucket.presigned_get(&path, LINKS_LAST).await?;
+        let url = self.bucket.presigned_get(&path, LINK_LIFETIME).await?;
         Ok(FetchedMedium { path, url, mime_type: medium.mime_type.as_str().to_owned(), size: size_bytes })
     }
 }

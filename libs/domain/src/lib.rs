@@ -13,6 +13,7 @@ pub mod connection;
 pub mod credentials;
 pub mod delivery;
 pub mod device_grant;
+pub mod erasure;
 pub mod event;
 pub mod failure;
 pub mod id;

@@ -24,7 +24,7 @@ pub use facts::{DocumentFacts, Facts, Pixels, VideoCodec};
 pub use file_address::{FileAddress, FileKey, PublicFile, ShortFileSecret};
 pub use filename::{Filename, InvalidFilename};
 pub use header::HEADER_BYTES;
-pub use limits::{MAX_FETCHED_PICTURE_BYTES, MediaLimits, human_size};
+pub use limits::{LINK_LIFETIME, MAX_FETCHED_PICTURE_BYTES, MediaLimits, human_size, last_upload_at};
 pub use mime::{FileType, MimeType, SNIFF_BYTES};
 pub use path::{InvalidMediaPath, MediaPath};
 pub use probe::{PART_BYTES, Parts};

@@ -1,8 +1,11 @@
-//! Profiles. The table also has, for each user, the number of profiles, and an entry for each external id, which is
-//! thereby unique.
+//! Profiles. The table also has, for each user, the number of profiles, an entry for each external id, which is
+//! thereby unique, and one for each deleted profile whose data upkeep erases. The sparse index `erasures` lists the last
+//! kind by the time of the next pass.
 
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem, Update};
+use chrono::{DateTime, Utc};
+use domain::erasure::ProfileErasure;
 use domain::id::{ProfileId, UserId};
 use domain::owner::Owner;
 use domain::profile::{Profile, ProfileName};
@@ -11,10 +14,10 @@ use domain::token;
 
 use crate::Store;
 use crate::error::StorageError;
-use crate::item::{Item, attributes, from_item, n, number, s, to_item};
+use crate::item::{Item, at, attributes, from_item, n, number, s, to_item};
 use crate::schema::Table;
 use crate::transaction::TransactionOutcome;
-use crate::write_outcome::if_applied;
+use crate::write_outcome::{WriteOutcome, if_applied};
 use crate::write_retries::WriteRetries;
 
 /// Result of [`Store::create_profile`].
@@ -157,8 +160,13 @@ impl Store {
         if_applied(sent)?.and_then(|it| it.attributes).map(from_item).transpose()
     }
 
-    /// Deletes a profile without connections.
-    pub async fn delete_profile(&self, user: UserId, id: ProfileId) -> Result<ProfileDeleted, StorageError> {
+    /// Deletes a profile without connections. Its data stays, unless `erase_at` requests an erasure that begins then.
+    pub async fn delete_profile(
+        &self,
+        user: UserId,
+        id: ProfileId,
+        erase_at: Option<DateTime<Utc>>,
+    ) -> Result<ProfileDeleted, StorageError> {
         let mut retries = WriteRetries::with_backoff(&self.random);
         loop {
             let Some(entry) = self.profiles_entry(profile_key(user, id)).await? else {
@@ -186,12 +194,57 @@ impl Store {
             if let Some(external_id) = &profile.external_id {
                 writes.push(write(delete(external_id_key(user, external_id)))?);
             }
+            if let Some(requested_at) = erase_at {
+                writes.push(self.put_if_absent(erasure_item(user, id, requested_at)?)?);
+            }
             if self.transact(writes).await? == TransactionOutcome::Done {
                 return Ok(ProfileDeleted::Done);
             }
             // An account was connected, or the profile was deleted, since it was read.
             retries.next_attempt().await?;
         }
+    }
+
+    /// The erasures with a pass that is due, the one that has waited longest first, at most `limit`.
+    pub async fn due_erasures(&self, now: DateTime<Utc>, limit: i32) -> Result<Vec<ProfileErasure>, StorageError> {
+        let found = self
+            .client
+            .query()
+            .table_name(self.table(Table::Profiles))
+            .index_name("erasures")
+            .key_condition_expression("erasure_shard = :shard AND erase_at <= :now")
+            .expression_attribute_values(":shard", s(ERASURE_SHARD))
+            .expression_attribute_values(":now", at(now))
+            .limit(limit)
+            .send()
+            .await?;
+        found.items.unwrap_or_default().into_iter().map(from_item).collect()
+    }
+
+    /// Sets when the next pass of an erasure is due. [`WriteOutcome::Conflict`] if its entry is gone.
+    pub async fn move_erasure(
+        &self,
+        erasure: &ProfileErasure,
+        to: DateTime<Utc>,
+    ) -> Result<WriteOutcome, StorageError> {
+        let moved = self
+            .client
+            .update_item()
+            .table_name(self.table(Table::Profiles))
+            .set_key(Some(erasure_key(erasure.user_id, erasure.profile_id)))
+            .update_expression("SET erase_at = :to")
+            .condition_expression("attribute_exists(entry)")
+            .expression_attribute_values(":to", at(to))
+            .send()
+            .await;
+        WriteOutcome::from_write(moved)
+    }
+
+    /// Removes the entry of an erasure that is complete.
+    pub async fn remove_erasure(&self, erasure: &ProfileErasure) -> Result<(), StorageError> {
+        let key = erasure_key(erasure.user_id, erasure.profile_id);
+        self.client.delete_item().table_name(self.table(Table::Profiles)).set_key(Some(key)).send().await?;
+        Ok(())
     }
 
     /// Changes the number of connections of a profile, which must exist.
@@ -223,6 +276,20 @@ fn external_id_key(user: UserId, external_id: &ExternalId) -> Item {
     attributes([("user_id", n(user)), ("entry", s(format!("external_id#{}", token::hash(external_id.as_str()))))])
 }
 
+fn erasure_key(user: UserId, id: ProfileId) -> Item {
+    attributes([("user_id", n(user)), ("entry", s(format!("erasure#{:016}", id.get())))])
+}
+
+/// Erasures are rare, so the index has one partition.
+const ERASURE_SHARD: &str = "due";
+
+fn erasure_item(user: UserId, id: ProfileId, requested_at: DateTime<Utc>) -> Result<Item, StorageError> {
+    let mut item = to_item(&ProfileErasure { user_id: user, profile_id: id, requested_at })?;
+    item.extend(erasure_key(user, id));
+    item.extend(attributes([("erasure_shard", s(ERASURE_SHARD)), ("erase_at", at(requested_at))]));
+    Ok(item)
+}
+
 fn count_key(user: UserId) -> Item {
     attributes([("user_id", n(user)), ("entry", s("count"))])
 }
@@ -248,7 +315,7 @@ mod tests {
 
         let found = store.profile_by_external_id(user.user_id, &external_id).await.unwrap();
         assert_eq!(found.as_ref(), Some(&first));
-        let delete = async || store.delete_profile(user.user_id, first.profile_id).await.unwrap();
+        let delete = async || store.delete_profile(user.user_id, first.profile_id, None).await.unwrap();
         assert_eq!((delete().await, delete().await), (ProfileDeleted::Done, ProfileDeleted::NotThere));
         assert_eq!(store.profile_by_external_id(user.user_id, &external_id).await.unwrap(), None);
         assert_eq!(store.create_profile(&profile(&user), None).await.unwrap(), ProfileCreated::Done);

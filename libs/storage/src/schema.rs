@@ -173,7 +173,18 @@ impl Table {
             indexes: &[index("due", s("due_shard"), n("due_at"), Projection::All)],
             ttl: None,
         },
-        TableSchema { table: Self::Profiles, hash: n("user_id"), range: Some(s("entry")), indexes: &[], ttl: None },
+        TableSchema {
+            table: Self::Profiles,
+            hash: n("user_id"),
+            range: Some(s("entry")),
+            indexes: &[index(
+                "erasures",
+                s("erasure_shard"),
+                n("erase_at"),
+                Projection::Include(&["profile_id", "requested_at"]),
+            )],
+            ttl: None,
+        },
     ];
 
     /// The name without the prefix of the deployment.

@@ -44,7 +44,7 @@ pub(crate) async fn delete_profile(
     let store = &app.api.store;
     store.profile(caller.user_id(), id).await?.ok_or(ApiError::NotFound)?;
     params.none()?;
-    match store.delete_profile(caller.user_id(), id).await? {
+    match store.delete_profile(caller.user_id(), id, None).await? {
         ProfileDeleted::Done => Ok(StatusCode::NO_CONTENT),
         ProfileDeleted::HasConnections(count) => {
             let (accounts, them) =

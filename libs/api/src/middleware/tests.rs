@@ -395,7 +395,7 @@ async fn a_limited_token_acts_for_its_profile_until_it_is_deleted() {
     assert_eq!((refused.status, service.status("POST", "/api/v1/owner", Some(&all), "").await), (403, 200));
     assert!(refused.body["message"].as_str().unwrap().contains("limited to a profile and cannot rename profiles"));
 
-    service.api.store.delete_profile(user.user_id, profile.profile_id).await.unwrap();
+    service.api.store.delete_profile(user.user_id, profile.profile_id, None).await.unwrap();
 
     assert_eq!(service.status("GET", POST, Some(&token), "").await, 401);
     assert_eq!(service.status("GET", POST, Some(&all), "").await, 200);

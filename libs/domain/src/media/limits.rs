@@ -1,5 +1,8 @@
-//! Limits of file sizes.
+//! Limits of file sizes, and of the time to upload a file.
 
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::{FileType, MimeType};
@@ -12,6 +15,17 @@ const GIB: u64 = 1 << 30;
 /// serves it in a response of at most 6 MB, in base64, which takes a third more. No such platform
 /// shows more detail: Meta scales images down.
 pub const MAX_FETCHED_PICTURE_BYTES: u64 = 4 * MIB;
+
+/// The validity of a URL to upload or to read a file.
+pub const LINK_LIFETIME: Duration = Duration::from_hours(1);
+
+/// A URL that expires during an upload does not end it. The largest file takes this long at 10 Mbit/s.
+const SLOWEST_UPLOAD: TimeDelta = TimeDelta::minutes(15);
+
+/// When a file whose upload was requested at this time has arrived, or never will.
+pub fn last_upload_at(requested_at: DateTime<Utc>) -> DateTime<Utc> {
+    requested_at + LINK_LIFETIME + SLOWEST_UPLOAD
+}
 
 /// The largest files, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
