@@ -1,9 +1,10 @@
-//! Erases all data of a user.
+//! Erases all data of a user, and in [`of_profile`] all data of a profile.
 //!
 //! The keys of most tables start with the user. The other tables are scanned: erasure is rare, and an
 //! index for it would cost with every write.
 
-use aws_sdk_dynamodb::operation::query::QueryOutput;
+mod of_profile;
+
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::id::UserId;
 use futures::{StreamExt, TryStreamExt, stream};
@@ -12,7 +13,9 @@ use crate::Store;
 use crate::credentials::{self, CredentialsRecord, credentials_key};
 use crate::error::StorageError;
 use crate::item::{Item, n, s};
+use crate::migration::ItemPage;
 use crate::schema::{Table, TableSchema};
+pub use of_profile::ProfileContents;
 
 /// Concurrent deletions.
 const CONCURRENCY: usize = 16;
@@ -45,7 +48,7 @@ impl Store {
             | Table::Profiles
             | Table::Webhooks
             | Table::WebhookDeliveries
-            | Table::Outbox => return self.erase_partition(table, user).await,
+            | Table::Outbox => return self.delete_where(table, Some(user), |_| true).await,
             Table::Grants => UserReference::By(&["owner", "user_id"]),
             Table::ConnectFlows => UserReference::InConnectFlow,
             Table::Limits => UserReference::InSubject,
@@ -53,29 +56,17 @@ impl Store {
             // Secrets of the deployment, not of users.
             Table::Vault => return Ok(0),
         };
-        let mut erased = 0;
-        let mut start = None;
-        loop {
-            let page =
-                self.client.scan().table_name(self.table(table)).consistent_read(true).set_exclusive_start_key(start);
-            let page = page.send().await?;
-            let items = page.items.unwrap_or_default().into_iter().filter(|it| belongs_to(it, reference, user));
-            erased += self.delete_all(table, items.collect()).await?;
-            start = page.last_evaluated_key;
-            if start.is_none() {
-                return Ok(erased);
-            }
-        }
+        self.delete_where(table, None, |it| belongs_to(it, reference, user)).await
     }
 
     pub async fn all_credentials(&self, user: UserId) -> Result<Vec<CredentialsRecord>, StorageError> {
         let (mut records, mut start) = (Vec::new(), None);
         loop {
-            let page = self.partition(Table::Credentials, user, start).await?;
-            for item in page.items.unwrap_or_default() {
+            let page = self.page(Table::Credentials, Some(user), start).await?;
+            for item in page.items {
                 records.push(credentials::read(item)?);
             }
-            start = page.last_evaluated_key;
+            start = page.next;
             if start.is_none() {
                 return Ok(records);
             }
@@ -89,20 +80,27 @@ impl Store {
         Ok(())
     }
 
-    async fn erase_partition(&self, table: Table, user: UserId) -> Result<usize, StorageError> {
-        let mut erased = 0;
-        let mut start = None;
+    /// Deletes the items that `belongs` selects: of a user, or of all users. Returns their number.
+    async fn delete_where(
+        &self,
+        table: Table,
+        user: Option<UserId>,
+        belongs: impl Fn(&Item) -> bool,
+    ) -> Result<usize, StorageError> {
+        let (mut erased, mut start) = (0, None);
         loop {
-            let page = self.partition(table, user, start).await?;
-            erased += self.delete_all(table, page.items.unwrap_or_default()).await?;
-            start = page.last_evaluated_key;
+            let page = self.page(table, user, start).await?;
+            erased += self.delete_all(table, page.items.into_iter().filter(&belongs).collect()).await?;
+            start = page.next;
             if start.is_none() {
                 return Ok(erased);
             }
         }
     }
 
-    async fn partition(&self, table: Table, user: UserId, start: Option<Item>) -> Result<QueryOutput, StorageError> {
+    /// A page of the items of a user, or of all users.
+    async fn page(&self, table: Table, user: Option<UserId>, start: Option<Item>) -> Result<ItemPage, StorageError> {
+        let Some(user) = user else { return self.item_page(table, start).await };
         let page = self
             .client
             .query()
@@ -111,7 +109,8 @@ impl Store {
             .expression_attribute_values(":user", n(user))
             .consistent_read(true)
             .set_exclusive_start_key(start);
-        Ok(page.send().await?)
+        let page = page.send().await?;
+        Ok(ItemPage { items: page.items.unwrap_or_default(), next: page.last_evaluated_key })
     }
 
     async fn delete_all(&self, table: Table, items: Vec<Item>) -> Result<usize, StorageError> {
@@ -132,7 +131,7 @@ fn schema(table: Table) -> Result<TableSchema, StorageError> {
 }
 
 fn belongs_to(item: &Item, reference: UserReference, user: UserId) -> bool {
-    let text = |name: &str| item.get(name).and_then(|it| it.as_s().ok()).map(String::as_str);
+    let text = |name: &str| text(item, name);
     match reference {
         UserReference::By(attributes) => attributes.iter().any(|it| item.get(*it).is_some_and(|it| is_user(it, user))),
         UserReference::InConnectFlow => {
@@ -146,6 +145,10 @@ fn belongs_to(item: &Item, reference: UserReference, user: UserId) -> bool {
         }
         UserReference::InDelivery => text("delivery").is_some_and(|it| it.starts_with(&format!("{user}/"))),
     }
+}
+
+fn text<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
+    item.get(name)?.as_s().ok().map(String::as_str)
 }
 
 fn is_user(value: &AttributeValue, user: UserId) -> bool {

@@ -18,7 +18,7 @@ use crate::{Store, Table};
 pub use authorization::AuthorizationGrant;
 pub use session::SessionGrant;
 pub use token::TokenGrant;
-pub(crate) use token::token_key;
+pub(crate) use token::{TOKEN, token_key};
 
 /// The tokens and sessions of a user, each with its hash, latest first.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -58,7 +58,7 @@ impl Store {
         let mut grants = Grants::default();
         while let Some(item) = pages.next().await.transpose()? {
             let grant = item.get("grant").and_then(|it| it.as_s().ok()).cloned().unwrap_or_default();
-            if let Some(hash) = grant.strip_prefix(token::TOKEN) {
+            if let Some(hash) = grant.strip_prefix(TOKEN) {
                 grants.tokens.push((hash.to_owned(), from_item(item)?));
             } else if let Some(hash) = grant.strip_prefix(session::SESSION) {
                 grants.sessions.push((hash.to_owned(), from_item(item)?));

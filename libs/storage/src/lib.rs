@@ -67,6 +67,7 @@ pub use connections::*;
 pub use credentials::*;
 pub use deletions::*;
 pub use deliveries::*;
+pub use erasure::ProfileContents;
 pub use error::StorageError;
 pub use grants::*;
 pub use idempotency::*;

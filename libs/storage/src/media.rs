@@ -7,6 +7,7 @@
 //! The item with id 0 counts the storage quota that a user's files occupy. Every write that changes
 //! what a file occupies changes the count in the same transaction.
 
+mod of_profile;
 mod room;
 #[cfg(test)]
 mod tests;

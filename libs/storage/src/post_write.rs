@@ -48,6 +48,8 @@ pub enum DeliveryWrite<'a> {
     Put(&'a Delivery),
     /// Remove, unless the delivery has an open intent or has published something.
     Remove(TargetId),
+    /// Remove, also if the delivery has published something, unless it was changed since it was read.
+    Erase(&'a Delivery),
     /// Remove from the due index: the delivery has ended, and its roll-up is part of this write.
     RolledUp(&'a Delivery),
 }
@@ -237,6 +239,15 @@ impl Store {
                     .table_name(table)
                     .set_key(Some(delivery_key(post.user_id, post.post_id, *target)))
                     .condition_expression(format!("attribute_not_exists(intent) AND {NOTHING_PUBLISHED}"));
+                action.delete(delete.build().map_err(StorageError::build)?)
+            }
+            DeliveryWrite::Erase(delivery) => {
+                let delete = Delete::builder()
+                    .table_name(table)
+                    .set_key(Some(delivery_key(delivery.user_id, delivery.post_id, delivery.target_id)))
+                    .condition_expression(AS_READ)
+                    .expression_attribute_values(":write_id", n(delivery.write_id))
+                    .expression_attribute_values(":revision", n(delivery.revision));
                 action.delete(delete.build().map_err(StorageError::build)?)
             }
             DeliveryWrite::RolledUp(delivery) => {

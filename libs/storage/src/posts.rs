@@ -234,7 +234,7 @@ impl Store {
     }
 
     /// Reads posts; missing ones are omitted.
-    async fn read_posts(&self, user: UserId, ids: &[PostId]) -> Result<Vec<Post>, StorageError> {
+    pub(crate) async fn read_posts(&self, user: UserId, ids: &[PostId]) -> Result<Vec<Post>, StorageError> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }

@@ -49,6 +49,32 @@ pub fn store_losing_updates(store: &Store, losses: Arc<AtomicU32>) -> Store {
     Store { client: Client::from_conf(config.build()), ..store.clone() }
 }
 
+/// A store with the same tables that makes the next `calls` calls, and fails all later ones.
+pub fn store_cut_off(store: &Store, calls: Arc<AtomicU32>) -> Store {
+    let config = store.client.config().to_builder();
+    let config = config.retry_config(RetryConfig::disabled()).interceptor(CutOff(calls));
+    Store { client: Client::from_conf(config.build()), ..store.clone() }
+}
+
+#[derive(Debug)]
+struct CutOff(Arc<AtomicU32>);
+
+impl Intercept for CutOff {
+    fn name(&self) -> &'static str {
+        "CutOff"
+    }
+
+    fn read_before_transmit(
+        &self,
+        _: &BeforeTransmitInterceptorContextRef<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let less = |left: u32| left.checked_sub(1);
+        self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less).map(drop).map_err(|_| "cut off".into())
+    }
+}
+
 #[derive(Debug)]
 struct LosesUpdates(Arc<AtomicU32>);
 
@@ -159,6 +185,13 @@ pub async fn corrupt_outbox(store: &Store, user: &User, shard: u32) {
     ]);
     let put = store.client.put_item().table_name(store.table(Table::Outbox)).set_item(Some(item));
     put.send().await.expect("a store");
+}
+
+/// Puts an unreadable post.
+#[expect(clippy::expect_used, reason = "a test cannot continue without its item")]
+pub async fn corrupt_post(store: &Store, user: &User) {
+    let item = attributes([("user_id", n(user.user_id)), ("post_id", n(1))]);
+    store.put_items(Table::Posts, &[item]).await.expect("a store");
 }
 
 /// A client of a DynamoDB at this address.

@@ -18,7 +18,7 @@ use crate::write_outcome::WriteOutcome;
 use crate::{Store, Table};
 
 /// Prefix of the keys of tokens.
-pub(super) const TOKEN: &str = "token#";
+pub(crate) const TOKEN: &str = "token#";
 
 /// Concurrent deletions.
 const DELETIONS: usize = 10;
