@@ -65,7 +65,12 @@ pub struct ScheduledRun {
 /// With the default of `DueShards`.
 pub const SCHEDULED_RUNS: [ScheduledRun; 3] = [
     ScheduledRun { function: "publisher", read_units: 13.0, write_units: 1.0, tables: &["deliveries", "outbox"] },
-    ScheduledRun { function: "upkeep", read_units: 6.0, write_units: 0.0, tables: &["credentials", "media"] },
+    ScheduledRun {
+        function: "upkeep",
+        read_units: 6.5,
+        write_units: 0.0,
+        tables: &["credentials", "media", "profiles"],
+    },
     ScheduledRun { function: "webhooks", read_units: 4.0, write_units: 0.0, tables: &["webhook_deliveries"] },
 ];
 

@@ -1,5 +1,7 @@
-//! The upkeep function: checks and refreshes credentials, and removes uploads that no post uses or
-//! could use. At the operator's request, it erases a user.
+//! The upkeep function: checks and refreshes credentials, removes uploads that no post uses or
+//! could use, and erases profiles. At the operator's request, it erases a user.
+
+use std::time::Duration;
 
 use connecting::{ConnectingError, CredentialService};
 use domain::id::UserId;
@@ -7,6 +9,11 @@ use housekeeping::{Housekeeping, HousekeepingError};
 use platforms::{Connect, Platform, Registry};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
+use tokio::time::Instant;
+
+/// How long after the start of a round profiles are erased. The rest of the function's timeout in `template.yaml` is for
+/// the last call.
+const ERASE_WITHIN: Duration = Duration::from_secs(220);
 
 /// The event of an invocation. The schedule sends an event of its own, without any of these fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -37,8 +44,8 @@ pub struct ErasePass {
 pub enum RoundError {
     #[error("credentials: {0}")]
     Credentials(#[from] ConnectingError),
-    #[error("uploads: {0}")]
-    Uploads(#[from] HousekeepingError),
+    #[error("uploads and erasures: {0}")]
+    Housekeeping(#[from] HousekeepingError),
 }
 
 /// Makes one pass of erasing a user.
@@ -57,13 +64,18 @@ pub async fn round(
     credentials: &CredentialService,
     platforms: &Registry<dyn Platform>,
 ) -> Result<(), RoundError> {
+    let began_at = Instant::now();
     let refreshed = credentials.refresh_due(platforms).await;
-    // Uploads do not depend on credentials, so an error of the credentials is returned only after
-    // the uploads were removed.
+    // The parts do not depend on each other, so an error is returned only after the last part.
     let checked = housekeeping.check_uploads().await;
     let removed = housekeeping.remove_unused_uploads().await;
-    let (refreshed, removed) = (refreshed?, removed? + checked?);
-    tracing::info!(refreshed, removed, "upkeep is done");
+    let erased = tokio::time::timeout_at(began_at + ERASE_WITHIN, Box::pin(housekeeping.erase_profiles())).await;
+    let erased = erased.unwrap_or_else(|_| {
+        tracing::warn!("erasures were cut off, and the next round continues them");
+        Ok(0)
+    });
+    let (refreshed, removed, erased) = (refreshed?, removed? + checked?, erased?);
+    tracing::info!(refreshed, removed, erased, "upkeep is done");
     Ok(())
 }
 

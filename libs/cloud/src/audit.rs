@@ -48,7 +48,7 @@ pub enum Event {
     WebhookRemoved,
     /// A request exceeded the user's plan.
     PlanRefused,
-    /// All data of a user was erased.
+    /// All data of a user, or of a profile, was erased.
     Erased,
 }
 
@@ -135,7 +135,7 @@ impl<'a> Entry<'a> {
         self
     }
 
-    /// The profile to which a user limited a token.
+    /// The only profile that the event is about.
     pub const fn limited_to(mut self, profile: Option<ProfileId>) -> Self {
         self.profile = profile;
         self

@@ -1,7 +1,8 @@
 //! What no request waits for: publishes events that stayed in the outbox, removes uploads that no post
-//! uses, and erases users.
+//! uses, and erases users and profiles.
 
 mod config;
+mod erase_profile;
 mod erase_user;
 mod error;
 mod outbox;
@@ -21,7 +22,7 @@ pub use erase_user::Erased;
 pub use error::HousekeepingError;
 pub use outbox::Outbox;
 
-/// Removes uploads and users.
+/// Removes uploads, users and profiles.
 #[derive(Clone)]
 pub struct Housekeeping {
     pub store: Store,
