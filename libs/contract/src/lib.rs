@@ -30,7 +30,7 @@ pub use self::posts::{
     PageMeta, Post, PostChanges, PostList, PostMedia, PostPlatform, PostSegment, PostStatus, TargetStatus, ThreadEntry,
     Validation, Warning,
 };
-pub use self::profiles::{ListProfiles, NewProfile, Profile, ProfileChanges, ProfileList};
+pub use self::profiles::{DeleteProfile, ListProfiles, NewProfile, Profile, ProfileChanges, ProfileList};
 pub use self::timestamp::{PostTime, Timestamp};
 pub use self::webhooks::{
     DeliveryStatus, NewWebhook, Webhook, WebhookAttempt, WebhookChanges, WebhookDeliveriesMeta, WebhookDelivery,

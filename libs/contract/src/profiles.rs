@@ -53,6 +53,15 @@ pub struct ProfileChanges {
     pub name: String,
 }
 
+/// How a profile is deleted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct DeleteProfile {
+    /// Whether everything of the profile is removed, too; `false` by default
+    #[param(nullable)]
+    pub erase: Option<bool>,
+}
+
 /// A page of profiles, oldest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ProfileList {

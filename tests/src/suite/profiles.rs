@@ -24,6 +24,7 @@ pub(super) fn checks() -> Vec<Check> {
             limited_token_sees_only_its_profile,
             what_a_limited_token_creates_belongs_to_its_profile,
             limited_token_ends_with_its_profile,
+            profile_is_deleted_with_a_request_to_erase_it,
         ]
     )
 }
@@ -221,5 +222,26 @@ async fn limited_token_ends_with_its_profile(deployment: &Deployment) -> Result 
 
     limited.get("/posts").await?.is(401)?;
     user.api.get("/posts").await?.is(200)?;
+    Ok(())
+}
+
+async fn profile_is_deleted_with_a_request_to_erase_it(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
+    let (profile, limited) = limited(&mut user).await?;
+    let connection = integer(&user.connect_for(profile, 0).await?, "id")?;
+    let path = format!("/profiles/{profile}");
+    for raw in ["1", "TRUE", "yes"] {
+        user.api.delete(&format!("{path}?erase={raw}")).await?.invalid(&["erase"])?;
+    }
+    limited.delete(&format!("{path}?erase=true")).await?.is(403)?;
+    user.api.delete(&format!("{path}?erase=true")).await?.is(409)?;
+    user.api.get(&path).await?.is(200)?;
+    user.api.delete(&format!("/connections/{connection}")).await?.is(204)?;
+
+    user.api.delete(&format!("{path}?erase=true")).await?.is(204)?;
+
+    user.api.get(&path).await?.is(404)?;
+    user.api.delete(&format!("{path}?erase=true")).await?.is(404)?;
+    limited.get("/posts").await?.is(401)?;
     Ok(())
 }

@@ -1,10 +1,11 @@
-//! `DELETE /profiles/{profile}`: deletes a profile.
+//! `DELETE /profiles/{profile}`: deletes a profile, and with `erase=true` everything of it.
 
 use api::openapi::{Invalid, Missing, PROFILES, Refused};
 use api::scope_guard::ConnectionsWrite;
 use api::{ApiError, ApiResult, Caller, ErrorBody, Id, Params};
 use axum::extract::State;
 use axum::http::StatusCode;
+use contract::DeleteProfile;
 use domain::id::ProfileId;
 use storage::ProfileDeleted;
 
@@ -16,11 +17,14 @@ use crate::App;
     operation_id = "profile.destroy",
     tag = PROFILES,
     summary = "Delete a profile",
-    description = "Disconnect its accounts first. Its posts stay.",
+    description = "Disconnect its accounts first. Its posts stay, unless `erase` is `true`. Then everything of the profile is removed: its posts, its files, the webhooks that its tokens created, events and stored responses. A file that a post of your own or of another profile uses stays, and becomes your own. Posts that are public stay on the platforms. This takes about an hour, because an upload can arrive until its `upload_url` has expired. It cannot be undone.",
     security(("token" = [])),
-    params(("profile" = u64, Path, description = "The profile's id", minimum = 1, maximum = 9_007_199_254_740_991_i64)),
+    params(
+        ("profile" = u64, Path, description = "The profile's id", minimum = 1, maximum = 9_007_199_254_740_991_i64),
+        DeleteProfile,
+    ),
     responses(
-        (status = 204, description = "The profile is deleted"),
+        (status = 204, description = "The profile is deleted. With `erase=true`, the removal of everything else has begun"),
         (
             status = 409,
             body = ErrorBody,
@@ -43,8 +47,10 @@ pub(crate) async fn delete_profile(
     caller.deny_if_limited("delete profiles")?;
     let store = &app.api.store;
     store.profile(caller.user_id(), id).await?.ok_or(ApiError::NotFound)?;
-    params.none()?;
-    match store.delete_profile(caller.user_id(), id, None).await? {
+    let mut fields = params.fields(&["erase"]);
+    let erases = fields.boolean("erase").value().unwrap_or_default();
+    let erase_at = fields.finish(erases.then(|| app.api.clock.now()))?;
+    match store.delete_profile(caller.user_id(), id, erase_at).await? {
         ProfileDeleted::Done => Ok(StatusCode::NO_CONTENT),
         ProfileDeleted::HasConnections(count) => {
             let (accounts, them) =

@@ -36,6 +36,29 @@ async fn profile_is_created_found_renamed_and_deleted() {
 }
 
 #[tokio::test]
+async fn deleted_profile_is_erased_on_request_only() {
+    let harness = Harness::new().await;
+    let delete = async |name: &str, query: &str| {
+        let id = created(&harness, json!({ "name": name })).await;
+        (id, harness.delete(&format!("{PROFILES}/{id}?{query}")).await)
+    };
+    for query in ["erase=1", "erase=True", "erase=true&erase=true", "eras=true"] {
+        let (id, refused) = delete("a", query).await;
+        let field = query.split('=').next().unwrap();
+        assert_eq!((refused.status, refused.body["errors"][field].is_array()), (422, true), "{query}");
+        assert_eq!(harness.get(&format!("{PROFILES}/{id}")).await.status, 200);
+    }
+    for query in ["", "erase=false", "erase="] {
+        assert_eq!(delete("b", query).await.1.status, 204, "{query}");
+    }
+    let (id, deleted) = delete("c", "erase=true").await;
+    assert_eq!(deleted.status, 204, "{}", deleted.html);
+
+    let requested = harness.store().due_erasures(harness.clock.now(), 9).await.unwrap();
+    assert_eq!(requested.iter().map(|it| it.profile_id.get()).collect::<Vec<_>>(), [id]);
+}
+
+#[tokio::test]
 async fn invalid_profile_has_an_error_for_each_field() {
     let harness = Harness::with_plan(json!({ "default": { "max_profiles": 1 } })).await;
     for (body, field) in [
