@@ -102,6 +102,7 @@ async fn run_last_scenes(deployed: &mut Stack, wanted: impl Fn(&str) -> bool, re
             scenes::disabled_user_can_be_enabled_again(stack, deployment).boxed_local(),
         ),
         ("a user is erased", scenes::erased_user_leaves_no_items(stack, deployment).boxed_local()),
+        ("a customer is erased", scenes::erased_profile_leaves_no_items(stack, deployment).boxed_local()),
         ("a day passes", scenes::daily_work_is_done(stack, deployment).boxed_local()),
         ("a file is lost", scenes::missing_file_fails_its_post(stack, deployment).boxed_local()),
         ("a delivery has lost its post", scenes::delivery_without_its_post_ends(stack, deployment).boxed_local()),

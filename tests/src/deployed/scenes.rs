@@ -11,7 +11,8 @@ use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 
 pub use self::erasure::{
-    disabled_user_can_be_enabled_again, erased_user_leaves_no_items, unused_uploads_are_inspected,
+    disabled_user_can_be_enabled_again, erased_profile_leaves_no_items, erased_user_leaves_no_items,
+    unused_uploads_are_inspected,
 };
 pub use self::moving::machine_moves_to_the_stack;
 pub use self::webhooks::endpoint_receives_events;
