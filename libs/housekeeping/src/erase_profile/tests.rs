@@ -132,6 +132,9 @@ impl Scene {
         let secrets = WebhookSecrets::new(vec![1]);
         store.add_webhook(&EndpointRecord { endpoint, secrets }).await.unwrap();
         store.record_slow_call(&LimitSubject::endpoint(user, webhook), now).await.unwrap();
+        if let Some(profile) = profile {
+            store.record_slow_call(&LimitSubject::profile(user, profile.profile_id), now).await.unwrap();
+        }
         let of_user = store.webhooks(user).await.unwrap()[0].endpoint.webhook_id;
         for webhook in BTreeSet::from([webhook, of_user]) {
             store.add_webhook_delivery(&a_message(&published, webhook)).await.unwrap();

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use aws_sdk_dynamodb::types::ReturnValue;
 use chrono::{DateTime, Utc};
 use domain::connect_flow::LOCK_LEASE;
 use domain::delivery::{Delivery, State};
@@ -90,15 +91,15 @@ impl Store {
             Table::Attempts => self.erase_attempts(contents).await,
             Table::Webhooks => self.erase_webhooks(contents, now).await,
             Table::Posts => self.erase_posts(contents, now).await,
+            Table::Limits => self.erase_limits(contents).await,
             // Nothing, or deleted elsewhere. A profile with connections is not deleted, and no account is connected for a
-            // deleted one. Deliveries are deleted with their posts, webhook deliveries and limits with their webhooks,
+            // deleted one. Deliveries are deleted with their posts, webhook deliveries with their webhooks,
             // and media by the caller, with the files in the bucket. The entry of the erasure is removed at its end.
             // The user and the secrets of the deployment stay.
             Table::Connections
             | Table::Credentials
             | Table::Deliveries
             | Table::WebhookDeliveries
-            | Table::Limits
             | Table::Media
             | Table::Profiles
             | Table::Users
@@ -120,6 +121,14 @@ impl Store {
                 return Ok(erased);
             }
         }
+    }
+
+    /// Deletes the in-flight calls of the profile. Those of its endpoints are deleted with the endpoints.
+    async fn erase_limits(&self, contents: &ProfileContents) -> Result<usize, StorageError> {
+        let limit = in_flight_calls_key(&LimitSubject::profile(contents.user, contents.profile));
+        let delete = self.client.delete_item().table_name(self.table(Table::Limits)).set_key(Some(limit));
+        let deleted = delete.return_values(ReturnValue::AllOld).send().await?;
+        Ok(usize::from(deleted.attributes.is_some()))
     }
 
     /// Deletes the attempts of the profile's posts. Also those of deleted posts, which no request can read: some may
