@@ -53,7 +53,7 @@ pub(crate) async fn run(session: &Session, command: ProfilesCommand) -> Result<(
         ProfilesCommand::Export { profile, archive } => export::run(session, &profile, &archive).await,
         ProfilesCommand::Delete { id, erase } => {
             client.delete_profile(id, erase).await.map_err(CliError::about("profile", id))?;
-            let erased = if erase { ". Its posts, files and records are deleted within about an hour" } else { "" };
+            let erased = if erase { ". Its posts, files and records are deleted within two hours" } else { "" };
             output::print_done(&format!("Profile {id} is deleted{erased}"))
         }
     }

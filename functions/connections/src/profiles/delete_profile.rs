@@ -17,7 +17,7 @@ use crate::App;
     operation_id = "profile.destroy",
     tag = PROFILES,
     summary = "Delete a profile",
-    description = "Disconnect its accounts first. Its posts stay, unless `erase` is `true`. Then everything of the profile is removed: its posts, its files, the webhooks that its tokens created, events and stored responses. A file that a post of your own or of another profile uses stays, and becomes your own. Posts that are public stay on the platforms. This takes about an hour, because an upload can arrive until its `upload_url` has expired. It cannot be undone.",
+    description = "Disconnect its accounts first. Its posts stay, unless `erase` is `true`. Then everything of the profile is removed: its posts, its files, the webhooks that its tokens created, events and stored responses. A file that a post of your own or of another profile uses stays, and becomes your own. Posts that are public stay on the platforms. This takes up to two hours, because an upload can arrive until its `upload_url` has expired. It cannot be undone.",
     security(("token" = [])),
     params(
         ("profile" = u64, Path, description = "The profile's id", minimum = 1, maximum = 9_007_199_254_740_991_i64),

@@ -71,7 +71,7 @@ pub(crate) enum ProfilesCommand {
         /// Id of the profile.
         id: u64,
         /// Also delete the posts of the profile with their attempts, its files, and all other records of it,
-        /// within about an hour. Public posts stay on the platforms. This cannot be undone, and a profile
+        /// within two hours. Public posts stay on the platforms. This cannot be undone, and a profile
         /// that is deleted without --erase cannot be erased later.
         #[arg(long)]
         erase: bool,
