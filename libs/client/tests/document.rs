@@ -168,7 +168,7 @@ async fn every_operation_has_a_function() {
     let profiles = ListProfiles { external_id: text(), per_page: Some(1), page: Some(1) };
     client.list_profiles(&profiles).await.unwrap();
     client.create_profile(&read("NewProfile")).await.unwrap();
-    client.delete_profile(1, false).await.unwrap();
+    client.delete_profile(1, true).await.unwrap();
     client.show_profile(1).await.unwrap();
     client.change_profile(1, &read("ProfileChanges")).await.unwrap();
     client.show_user().await.unwrap();

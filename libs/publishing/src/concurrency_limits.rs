@@ -145,7 +145,8 @@ impl Publishing {
 
     pub(crate) async fn with_permits<T>(&self, permits: DeliveryPermits, call: impl Future<Output = T>) -> T {
         let (limiter, DeliveryPermits { of_user, of_profile }) = (self.limiter(), permits);
-        let call = limiter.with_permit(of_user, call);
+        // Boxed, because a permit that is counted later is large.
+        let call = Box::pin(limiter.with_permit(of_user, call));
         match of_profile {
             Some(permit) => limiter.with_permit(permit, call).await,
             None => call.await,

@@ -146,7 +146,7 @@ impl Publishing {
             now = sleep_until(&self.clock, at).await;
             if self.is_over_limit(&in_flight, admission).is_some() {
                 // These calls may have ended meanwhile.
-                in_flight = self.store.delivery_calls(context.delivery.ids()).await?;
+                in_flight = Box::pin(self.store.delivery_calls(context.delivery.ids())).await?;
             }
         }
         context.roll_up_at = roll_up_at.filter(|it| now < *it);
@@ -173,7 +173,8 @@ impl Publishing {
                     self.roll_ups.roll_up(post.user_id, post.post_id).await?;
                 }
                 let platform = platforms.get(&context.delivery.provider);
-                let permits = match self.acquire_permits(context.delivery.ids(), in_flight, admission).await? {
+                let permits = Box::pin(self.acquire_permits(context.delivery.ids(), in_flight, admission));
+                let permits = match permits.await? {
                     Ok(permits) => permits,
                     Err(next) => return self.reschedule_for_permit(&context, next).await,
                 };
@@ -368,8 +369,8 @@ impl Publishing {
             .clone()
             .record_publish(attempt, now, self.random.u32())
             .with_follow_ups(context.follow_ups.clone(), now);
-        let kept = self.keep(&context, after, now).await;
-        self.record_pace(delivery.ids(), now - request.now, context.slow_calls).await;
+        let kept = Box::pin(self.keep(&context, after, now)).await;
+        Box::pin(self.record_pace(delivery.ids(), now - request.now, context.slow_calls)).await;
         kept
     }
 

@@ -1,4 +1,4 @@
-//! One profile whose platform is slow and that has more posts than can be published, beside a hundred other profiles of the
+//! One profile whose platform is slow and that has more posts than can be published, next to a hundred other profiles of the
 //! same user.
 //!
 //! The delivery function has as many environments as a deployment with default settings, and the queue is fair as SQS is.
@@ -24,7 +24,7 @@ use crate::run::simulate;
 use crate::simulated_platforms::{SimulatedPlatforms, Spec};
 use crate::world::SimulatedWorld;
 
-/// Profiles beside it, and posts of each.
+/// The other profiles, and posts of each.
 const OTHERS: i64 = 100;
 const POSTS_OF_EACH: i64 = 3;
 

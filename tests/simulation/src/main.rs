@@ -59,10 +59,10 @@ struct Options {
     /// Put all accounts of the seeds on this platform, and run only seeds
     #[arg(long, value_parser = PossibleValuesParser::new(platforms()))]
     on: Option<String>,
-    /// Posts of the profile whose platform is slow, beside a hundred other profiles
+    /// Posts of the profile whose platform is slow, next to a hundred other profiles
     #[arg(long, default_value_t = 10_000)]
     slow_posts: i64,
-    /// Run only these posts, due in one second and spread over 200, beside a hundred other profiles
+    /// Run only these posts, due in one second and spread over 200, next to a hundred other profiles
     #[arg(long)]
     fairness: bool,
     /// Run only crashes, in the flows whose names contain this
@@ -83,7 +83,7 @@ fn main() -> ExitCode {
         None if options.on.is_some() || options.until_broken => {
             print_broken(&Seeds::run(options.seeds(), options.until_broken, &random_scenario(on)).broken)
         }
-        None if options.fairness => Beside::measure(options.slow_posts).print(),
+        None if options.fairness => SlowProfile::measure(options.slow_posts).print(),
         None if options.mutations => mutate(&options.only, options.json.as_deref()),
         None => run_all(&options),
     };
@@ -195,10 +195,10 @@ impl Lateness {
     }
 }
 
-/// A slow profile beside others: all its posts due in one second, and spread over 200 seconds.
-struct Beside([Fairness; 2]);
+/// A slow profile next to others: all its posts due in one second, and spread over 200 seconds.
+struct SlowProfile([Fairness; 2]);
 
-impl Beside {
+impl SlowProfile {
     fn measure(slow_posts: i64) -> Self {
         let (burst, spread) = std::thread::scope(|scope| {
             let burst = scope.spawn(|| fairness(1, slow_posts, 1));
@@ -215,7 +215,7 @@ impl Beside {
     fn print(&self) -> bool {
         for (how, it) in ["in one second", "over 200 s"].iter().zip(&self.0) {
             println!(
-                "beside a slow profile with posts {how}: {} of {} posts, p99 {} ms, latest {} ms; {} slow calls",
+                "next to a slow profile with posts {how}: {} of {} posts, p99 {} ms, latest {} ms; {} slow calls",
                 it.others_late.len(),
                 it.others_posts,
                 it.p99().num_milliseconds(),

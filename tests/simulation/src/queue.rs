@@ -37,8 +37,6 @@ pub(crate) struct ReceivedMessage {
     pub(crate) id: u64,
     pub(crate) message: DeliveryMessage,
     receives: u32,
-    /// When it is redelivered unless it is deleted.
-    hidden_until: DateTime<Utc>,
 }
 
 pub(crate) struct SimulatedQueue {
@@ -95,9 +93,9 @@ impl SimulatedQueue {
         for it in &mut taken {
             it.receives += 1;
             *messages.in_progress.entry(it.message.group()).or_default() += 1;
-            it.hidden_until = now + HIDDEN;
+            // It is redelivered unless it is deleted by then.
             if it.receives < MAX_RECEIVES {
-                messages.waiting.insert((it.hidden_until, it.id), *it);
+                messages.waiting.insert((now + HIDDEN, it.id), *it);
             }
         }
         taken
@@ -110,8 +108,8 @@ impl SimulatedQueue {
             if let Some(count) = messages.in_progress.get_mut(&it.message.group()) {
                 *count -= 1;
             }
-            messages.waiting.remove(&(it.hidden_until, it.id));
         }
+        messages.waiting.retain(|_, it| done.iter().all(|done| done.id != it.id));
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -124,7 +122,7 @@ impl SimulatedQueue {
         let mut messages = lock(&self.messages);
         messages.last_id += 1;
         let id = messages.last_id;
-        let taken = ReceivedMessage { id, message: outgoing.message, receives: 0, hidden_until: now };
+        let taken = ReceivedMessage { id, message: outgoing.message, receives: 0 };
         messages.waiting.insert((now + delay, id), taken);
     }
 

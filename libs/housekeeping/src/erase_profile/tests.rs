@@ -54,6 +54,11 @@ struct Scene {
     expected: Medium,
 }
 
+/// The name of the world of a profile.
+fn name(profile: Option<&Profile>) -> String {
+    profile.map_or_else(|| "own".to_owned(), |it| it.profile_id.to_string())
+}
+
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x40\0\0\0\x30\x08\x02\0\0\0\0\0\0\0";
 
 async fn put(s3: &TestBucket, key: &str) {
@@ -77,9 +82,13 @@ impl Scene {
         let mut scene = Self { s3, harness, customer, names, published, shared, expected };
         let by_two_customers = file(&scene.harness, &scene.s3, None).await;
         let both = [&scene.shared.clone(), &by_two_customers];
-        Box::pin(scene.populate(None, &both[..1])).await;
-        Box::pin(scene.populate(Some(&sibling), &both[1..])).await;
-        scene.names = Box::pin(scene.populate(Some(&scene.customer.clone()), &both)).await;
+        for (profile, also_used) in
+            [(None, &both[..1]), (Some(sibling), &both[1..]), (Some(scene.customer.clone()), &both)]
+        {
+            // Apart from the rest, whose stack would be too large for a test thread.
+            let connection = Box::pin(scene.publish(profile.as_ref())).await;
+            scene.names = Box::pin(scene.populate(profile.as_ref(), connection, also_used)).await;
+        }
         scene.harness.clock.advance(TimeDelta::hours(2));
         scene.expected = record(&scene.harness, Some(&scene.customer)).await;
         scene.begin_connect_flow(&scene.customer, "open").await;
@@ -87,13 +96,32 @@ impl Scene {
         scene
     }
 
+    /// Publishes a post with a file on a new account of this profile, or of the user alone.
+    async fn publish(&mut self, profile: Option<&Profile>) -> Connection {
+        let Self { harness, s3, .. } = self;
+        let (user, now) = (harness.user.user_id, harness.clock.now());
+        let connection = connect(harness, profile, &name(profile)).await;
+        let in_public = file(harness, s3, None).await;
+        let at = Some(now + TimeDelta::minutes(1));
+        let request = NewPost { media: references(&[&in_public]), ..a_new_post(at, std::slice::from_ref(&connection)) };
+        let published = create(harness, profile.map_or(Owner::from(user), limited_to), request).await;
+        harness.live(now + TimeDelta::minutes(3)).await;
+        self.published.push(published);
+        connection
+    }
+
     /// Stores something of this profile, or of the user alone, in every table. Returns the ids.
-    async fn populate(&mut self, profile: Option<&Profile>, also_used: &[&Medium]) -> BTreeSet<String> {
+    async fn populate(
+        &mut self,
+        profile: Option<&Profile>,
+        connection: Connection,
+        also_used: &[&Medium],
+    ) -> BTreeSet<String> {
         let Self { harness, s3, .. } = self;
         let (store, user, now) = (harness.store.clone(), harness.user.user_id, harness.clock.now());
-        let name = profile.map_or_else(|| "own".to_owned(), |it| it.profile_id.to_string());
+        let name = name(profile);
         let owner = profile.map_or(Owner::from(user), limited_to);
-        let connection = connect(harness, profile, &name).await;
+        let published = self.published.last().unwrap().clone();
 
         let (own, by_user) = (file(harness, s3, profile).await, file(harness, s3, None).await);
         let uploaded = IdempotencyKey::parse(format!("upload-{name}").as_bytes()).unwrap();
@@ -108,11 +136,6 @@ impl Scene {
         let request = NewPost { of_profile: profile.map(Profile::reference), ..a_new_post(None, &[]) };
         let files: Vec<_> = [&own, &by_user].into_iter().chain(also_used.iter().copied()).collect();
         let draft = create(harness, owner, NewPost { media: references(&files), ..request }).await;
-        let in_public = file(harness, s3, None).await;
-        let at = Some(now + TimeDelta::minutes(1));
-        let request = NewPost { media: references(&[&in_public]), ..a_new_post(at, std::slice::from_ref(&connection)) };
-        let published = create(harness, owner, request).await;
-        harness.live(now + TimeDelta::minutes(3)).await;
         let delivery = harness.delivery(&published).await;
         store.claim_post(&connection, &format!("public {name}"), &delivery, now).await.unwrap();
         let deleted = Delivery { user_id: user, post_id: harness.scheduling.ids.fresh(), ..a_delivery() };
@@ -155,8 +178,7 @@ impl Scene {
             self.begin_connect_flow(profile, &name).await;
         }
         let ids = [draft.post_id.get(), published.post_id.get(), deleted.post_id.get(), connection.connection_id.get()];
-        let files = [own, by_user, in_public].map(|it| it.media_id.get());
-        self.published.push(published);
+        let files = [own.media_id, by_user.media_id, published.media[0].media_id].map(MediaId::get);
         ids.into_iter().chain(files).chain([webhook.get()]).map(|it| it.to_string()).collect()
     }
 

@@ -138,7 +138,7 @@ impl Store {
         loop {
             let page = self.page(Table::Attempts, Some(contents.user), start).await?;
             let post = |it: &Item| number(it, "post_id").and_then(PostId::new);
-            // Read after the attempts, so that a new post is not taken for a deleted one.
+            // Read after the attempts, so that a new post is not treated as a deleted one.
             let unknown: BTreeSet<_> = page.items.iter().filter_map(post).filter(|it| !contents.knows(*it)).collect();
             let new = self.read_posts(contents.user, &unknown.into_iter().collect::<Vec<_>>()).await?;
             let new: BTreeSet<_> = new.iter().map(|it| it.post_id).collect();
@@ -159,7 +159,7 @@ impl Store {
         let (mut erased, mut start, mut busy) = (0, None, BTreeSet::new());
         loop {
             let page = self.page(Table::WebhookDeliveries, Some(user), start).await?;
-            // Read after the deliveries, so that a new endpoint is not taken for a deleted one.
+            // Read after the deliveries, so that a new endpoint is not treated as a deleted one.
             let mut endpoints: Vec<_> = self.webhooks(user).await?.into_iter().map(|it| it.endpoint).collect();
             endpoints.retain(|it| !contents.owns(it.of_profile.as_ref()));
             let others: BTreeSet<WebhookId> = endpoints.iter().map(|it| it.webhook_id).collect();
