@@ -21,8 +21,7 @@ async fn main() -> Result<(), Error> {
         if let Some(user) = event.payload.erase_user {
             return Ok::<_, Error>(Some(upkeep::erase(&housekeeping, &connectable, user).await?));
         }
-        // Boxed, because a round is large.
-        Box::pin(upkeep::round(&housekeeping, &credentials, &renewable)).await?;
+        upkeep::round(&housekeeping, &credentials, &renewable).await?;
         Ok(None)
     }))
     .await

@@ -7,6 +7,7 @@
 use cloud::audit;
 use connecting::revoke_grant;
 use domain::id::UserId;
+use futures::FutureExt;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use platforms::{Connect, Registry};
 use storage::{CredentialsRecord, Table};
@@ -64,7 +65,8 @@ impl Housekeeping {
         let mut erased = Erased::default();
         for table in ORDER {
             match table {
-                Table::Credentials => erased.items += self.revoke_all(user, platforms).await?,
+                // Boxed as a trait object, because the type of upkeep's future is nested too deeply for the compiler.
+                Table::Credentials => erased.items += self.revoke_all(user, platforms).boxed().await?,
                 // The records name the files, so they are deleted after them.
                 Table::Media => erased.files = self.erase_files(user).await?,
                 _ => {}
