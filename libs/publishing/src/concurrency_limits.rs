@@ -76,7 +76,7 @@ impl Publishing {
     }
 
     /// If no permit will be free soon for deliveries of this user or profile: how the delivery is admitted next.
-    pub(crate) fn is_over_limit(&self, calls: &DeliveryCalls, admission: Admission) -> Option<Admission> {
+    pub(crate) fn next_admission(&self, calls: &DeliveryCalls, admission: Admission) -> Option<Admission> {
         if self.limiter().is_exhausted(&calls.of_profile, self.permits_of_profile(&calls.of_profile)) {
             return Some(Admission::Backlog);
         }
@@ -93,7 +93,7 @@ impl Publishing {
         admission: Admission,
     ) -> Result<Result<DeliveryPermits, Admission>, StorageError> {
         // Before the profile's permit costs two writes in vain.
-        if let Some(next) = self.is_over_limit(&calls, admission) {
+        if let Some(next) = self.next_admission(&calls, admission) {
             return Ok(Err(next));
         }
         let (limiter, needs_permit) = (self.limiter(), admission != Admission::Immediate);

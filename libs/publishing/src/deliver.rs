@@ -135,7 +135,7 @@ impl Publishing {
                 return Ok(Continue::Done);
             }
             if context.delivery.state == State::Waiting {
-                if let Some(next) = self.is_over_limit(&in_flight, admission) {
+                if let Some(next) = self.next_admission(&in_flight, admission) {
                     return self.reschedule_for_permit(&context, next).await;
                 }
                 // Credentials are opened or refreshed before the due second.
@@ -144,7 +144,7 @@ impl Publishing {
                 }
             }
             now = sleep_until(&self.clock, at).await;
-            if self.is_over_limit(&in_flight, admission).is_some() {
+            if self.next_admission(&in_flight, admission).is_some() {
                 // These calls may have ended meanwhile.
                 in_flight = Box::pin(self.store.delivery_calls(context.delivery.ids())).await?;
             }
