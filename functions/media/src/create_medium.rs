@@ -86,7 +86,7 @@ impl App {
     }
 
     async fn check_plan(&self, caller: &Caller<MediaWrite>) -> ApiResult<()> {
-        if self.plans.all_have_media() {
+        if self.plans.no_media_limits() {
             return Ok(());
         }
         let user = self.api.store.user(caller.user_id()).await?.ok_or(ApiError::Unauthenticated)?;
@@ -125,7 +125,8 @@ impl App {
 
     /// Writes the record of a file before the file exists: whatever happens later, the record leads
     /// to the file, which is removed if no post uses it. The file counts with `bytes` until its
-    /// size is known. If that exceeds the user's storage limit, the error is on `field`.
+    /// size is known. If that exceeds the storage limit of the user or the profile, the error is on
+    /// `field`.
     pub(crate) async fn reserve_medium(
         &self,
         user: UserId,
@@ -133,7 +134,8 @@ impl App {
         bytes: u64,
         field: &'static str,
     ) -> Result<Medium, MediaError> {
-        let limit = Room { bytes: self.limits.user_bytes, files: self.limits.user_files };
+        let bytes_of_profile = self.bytes_of_profile(user, request).await?;
+        let limit = Room { bytes: self.limits.user_bytes, files: self.limits.user_files, bytes_of_profile };
         let mut has_counted_arrived = false;
         for _ in 0..TRIES {
             let medium = Medium::expected(user, self.api.ids.fresh(), request.mime_type, self.api.clock.now());
@@ -141,16 +143,30 @@ impl App {
             match self.api.store.add_media_file(&medium, limit).await? {
                 AddMediaOutcome::Added => return Ok(medium),
                 AddMediaOutcome::IdTaken => {}
-                AddMediaOutcome::NoRoom if !has_counted_arrived => {
+                AddMediaOutcome::NoRoom | AddMediaOutcome::NoRoomInProfile if !has_counted_arrived => {
                     self.count_arrived(user).await?;
                     has_counted_arrived = true;
                 }
                 AddMediaOutcome::NoRoom => {
                     return Err(MediaError::StorageLimit { field, message: self.storage_limit_message() });
                 }
+                AddMediaOutcome::NoRoomInProfile => {
+                    let message = profile_limit_message(bytes_of_profile.unwrap_or_default());
+                    return Err(MediaError::StorageLimit { field, message });
+                }
             }
         }
         Err(MediaError::NoFreeId)
+    }
+
+    /// The limit of the user's plan for the profile of the request.
+    async fn bytes_of_profile(&self, user: UserId, request: &CreateMedium) -> Result<Option<u64>, MediaError> {
+        if request.of_profile.is_none() || self.plans.no_media_limits() {
+            return Ok(None);
+        }
+        let user = self.api.store.user(user).await?;
+        let plan = self.plans.named(user.and_then(|it| it.plan).as_deref());
+        Ok(plan.max_media_bytes_per_profile)
     }
 
     /// Replaces the reserved size of each upload that has arrived by its real size.
@@ -180,4 +196,13 @@ impl App {
         let url = self.bucket.presigned_get(&path, LINK_LIFETIME).await?;
         Ok(FetchedMedium { path, url, mime_type: medium.mime_type.as_str().to_owned(), size: size_bytes })
     }
+}
+
+fn profile_limit_message(max: u64) -> String {
+    format!(
+        "exceeds the storage limit of the profile: your plan allows {} of files for each profile that are not part of a \
+         published post (max_media_bytes_per_profile). Delete posts of the profile that you do not need, or send the size \
+         of each upload",
+        human_size(max)
+    )
 }

@@ -18,6 +18,7 @@ use domain::media::{
     FileAddress, FileKey, MediaLimits, MediaPath, MimeType, PictureBounds, PictureRequest, PublicFile,
 };
 use domain::plan::Plans;
+use domain::profile::Profile;
 use domain::random::Random;
 use domain::scope::{Scope, Scopes};
 use domain::testing::{a_profile, a_user, limited_to, noon};
@@ -93,6 +94,17 @@ impl Harness {
             TokenGrant::made(user.user_id, Scopes::from_requested(&Scope::ALL), noon(), noon() + TimeDelta::days(180));
         api.store.put_token(&token.hash(), &grant).await.unwrap();
         Self { router: api::finish(crate::router(app.clone()), api), app, s3, user, token, web }
+    }
+
+    /// Limits the token to a new profile.
+    async fn limit_token(&self) -> Profile {
+        let profile = a_profile(&self.user);
+        self.app.api.store.create_profile(&profile, None).await.unwrap();
+        let scopes = Scopes::from_requested(&[]);
+        let made = TokenGrant::made(self.user.user_id, scopes, noon(), noon() + TimeDelta::days(180));
+        let grant = TokenGrant { profile_id: Some(profile.profile_id), ..made };
+        self.app.api.store.put_token(&self.token.hash(), &grant).await.unwrap();
+        profile
     }
 
     async fn post(&self, body: &Value) -> (StatusCode, Value) {
@@ -291,13 +303,8 @@ async fn file_of_a_limited_token_belongs_to_its_profile() {
     let service = Harness::start().await;
     let (body, key) = (json!({"mime_type": "image/png"}), [("idempotency-key", "once")]);
     let (_, _, of_user) = service.post_with(&body, &key).await;
-    let profile = a_profile(&service.user);
-    let store = service.app.api.store.clone();
-    store.create_profile(&profile, None).await.unwrap();
-    let made =
-        TokenGrant::made(service.user.user_id, Scopes::from_requested(&[]), noon(), noon() + TimeDelta::days(180));
-    let grant = TokenGrant { profile_id: Some(profile.profile_id), ..made };
-    store.put_token(&service.token.hash(), &grant).await.unwrap();
+    let profile = service.limit_token().await;
+    let store = &service.app.api.store;
 
     let (status, headers, of_profile) = service.post_with(&body, &key).await;
 
@@ -306,6 +313,21 @@ async fn file_of_a_limited_token_belongs_to_its_profile() {
     let found = store.media(limited_to(&profile), &[id(&of_user), id(&of_profile)]).await.unwrap();
     assert_eq!(found.iter().map(|it| it.media_id).collect::<Vec<_>>(), [id(&of_profile)]);
     assert_eq!(found[0].of_profile, Some(profile.reference()));
+}
+
+#[tokio::test]
+async fn plan_limits_the_bytes_of_a_profile() {
+    let service = Harness::with_plans(r#"{"default": {"max_media_bytes_per_profile": 100}}"#).await;
+    let body = |size: u32| json!({"mime_type": "image/png", "size": size});
+    assert_eq!(service.post(&body(101)).await.0, StatusCode::CREATED, "without a profile");
+    service.limit_token().await;
+
+    assert_eq!(service.post(&body(60)).await.0, StatusCode::CREATED);
+    let (status, refused) = service.post(&body(41)).await;
+
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(refused["errors"]["size"][0].as_str().unwrap().contains("max_media_bytes_per_profile"), "{refused}");
+    assert_eq!(service.post(&body(40)).await.0, StatusCode::CREATED);
 }
 
 #[tokio::test]

@@ -13,13 +13,24 @@ pub struct Plan {
     /// Simultaneously scheduled posts.
     pub max_scheduled_posts: Option<u32>,
     pub max_profiles: Option<u32>,
+    /// Simultaneously scheduled posts of each profile.
+    pub max_scheduled_posts_per_profile: Option<u32>,
+    /// Total size of the files of each profile that are not part of a published post.
+    pub max_media_bytes_per_profile: Option<u64>,
     /// Whether images and videos can be uploaded.
     pub media: bool,
 }
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { max_connections: None, max_scheduled_posts: None, max_profiles: Some(10_000), media: true }
+        Self {
+            max_connections: None,
+            max_scheduled_posts: None,
+            max_profiles: Some(10_000),
+            max_scheduled_posts_per_profile: None,
+            max_media_bytes_per_profile: None,
+            media: true,
+        }
     }
 }
 
@@ -35,9 +46,9 @@ impl Plans {
         name.and_then(|it| self.0.get(it)).or_else(|| self.0.get("default")).cloned().unwrap_or_default()
     }
 
-    /// Whether every plan permits media. If so, uploads need no look-up of the user's plan.
-    pub fn all_have_media(&self) -> bool {
-        self.0.values().all(|it| it.media)
+    /// Whether no plan limits uploads. If so, uploads need no look-up of the user's plan.
+    pub fn no_media_limits(&self) -> bool {
+        self.0.values().all(|it| it.media && it.max_media_bytes_per_profile.is_none())
     }
 }
 

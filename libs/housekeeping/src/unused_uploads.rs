@@ -155,7 +155,7 @@ mod tests {
     use publishing::testing::PublishingHarness;
     use scheduling::{Changed, Created, NotCreated};
 
-    const ROOM: Room = Room { bytes: 1_000, files: 10 };
+    const ROOM: Room = Room { bytes: 1_000, files: 10, bytes_of_profile: None };
 
     async fn upload(store: &Store, bucket: &Bucket, ids: &Ids) -> Medium {
         let medium = Medium::expected(UserId::new(7).unwrap(), ids.fresh(), MimeType::Png, noon());

@@ -224,6 +224,13 @@ impl Scheduling {
             Ok(after) => after,
             Err(errors) => return Ok(ChangeDecision::Refused(Changed::Invalid(errors))),
         };
+        let is_counted = before.status.is_pending() && before.of_profile == after.of_profile;
+        if after.status == PostStatus::Scheduled
+            && !is_counted
+            && let Some(message) = self.check_profile_limit(&plan, &after).await?
+        {
+            return Ok(ChangeDecision::Refused(Changed::NotInPlan(message)));
+        }
         let after = after.charged(&context.accounts, &self.rules.budgets, now);
         if let Some(message) = self.check_budget(Some(before), &after, &context.accounts).await? {
             return Ok(ChangeDecision::Refused(Changed::NotInPlan(message)));

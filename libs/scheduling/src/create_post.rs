@@ -7,6 +7,7 @@ use domain::delivery::Delivery;
 use domain::event::Event;
 use domain::id::{MediaId, UniqueNumber};
 use domain::owner::Owner;
+use domain::plan::Plan;
 use domain::post::{NewPost, Post, PostStatus};
 use domain::validation_errors::ValidationErrors;
 use storage::{DeliveryWrite, IdempotentRequest, PostContext, PostWrite, PostWritten, StorageError, StoredResponse};
@@ -138,11 +139,36 @@ impl Scheduling {
             Ok(post) => post.charged(&context.accounts, &self.rules.budgets, now),
             Err(errors) => return Ok(PostDecision::Refused(NotCreated::Invalid(errors))),
         };
+        if request.scheduled_at.is_some()
+            && let Some(message) = self.check_profile_limit(&plan, &post).await?
+        {
+            return Ok(PostDecision::Refused(NotCreated::NotInPlan(message)));
+        }
         let write_id: UniqueNumber = self.ids.fresh();
         Ok(match self.check_budget(None, &post, &context.accounts).await? {
             Some(message) => PostDecision::Refused(NotCreated::NotInPlan(message)),
             None => PostDecision::Accepted(Box::new(Post { write_id: write_id.get(), ..post })),
         })
+    }
+}
+
+impl Scheduling {
+    /// A message if the profile of a post has as many scheduled posts as the plan allows.
+    pub(crate) async fn check_profile_limit(
+        &self,
+        plan: &Plan,
+        post: &Post,
+    ) -> Result<Option<String>, SchedulingError> {
+        let (Some(max), Some(profile)) = (plan.max_scheduled_posts_per_profile, &post.of_profile) else {
+            return Ok(None);
+        };
+        let scheduled = self.store.scheduled_of_profile(post.user_id, profile.profile_id).await?;
+        Ok((u64::from(max) <= scheduled).then(|| {
+            format!(
+                "your plan allows {max} scheduled posts of each profile at a time (max_scheduled_posts_per_profile), and \
+                 this profile has that many; unschedule one, or wait until one is published"
+            )
+        }))
     }
 }
 

@@ -173,7 +173,7 @@ mod tests {
         let connection = a_connection(user);
         connect(store, &connection, &[1], None).await;
         let medium = Medium::expected(user.user_id, ids().fresh(), MimeType::Png, noon()).holding(1);
-        let room = Room { bytes: 10, files: 10 };
+        let room = Room { bytes: 10, files: 10, bytes_of_profile: None };
         assert_eq!(store.add_media_file(&medium, room).await.unwrap(), AddMediaOutcome::Added);
         let session = SessionGrant {
             owner: user.user_id,

@@ -4,8 +4,8 @@
 //! is verified in the bucket, it is in separate partitions. The first post that uses the file
 //! removes it from the index; a post that releases it adds it again.
 //!
-//! The item with id 0 counts the storage quota that a user's files occupy. Every write that changes
-//! what a file occupies changes the count in the same transaction.
+//! The item with id 0 counts the storage quota that a user's files occupy, and one for each profile what the files of
+//! the profile occupy. Every write that changes what a file occupies changes the counts in the same transaction.
 
 mod of_profile;
 mod room;
@@ -30,6 +30,7 @@ use crate::write_retries::WriteRetries;
 use crate::{Store, Table};
 
 pub use self::room::Room;
+pub(crate) use self::room::quota_key;
 
 /// Partitions of the index `unused`. A constant, because a file's partition is derived from its id.
 const UNUSED_SHARDS: u64 = 4;
@@ -105,6 +106,8 @@ pub enum AddMediaOutcome {
     IdTaken,
     /// The file exceeds the user's quota.
     NoRoom,
+    /// The file exceeds the quota of its profile.
+    NoRoomInProfile,
 }
 
 /// Result of marking a file as verified or used.
@@ -132,7 +135,7 @@ pub enum MediaRemoval {
 const MAX_ATTEMPTS: u32 = 5;
 
 impl Store {
-    /// Stores a new file, if it is within the user's quota.
+    /// Stores a new file, if it is within the quotas of the user and of its profile.
     pub async fn add_media_file(&self, medium: &Medium, quota: Room) -> Result<AddMediaOutcome, StorageError> {
         let mut item = to_item(medium)?;
         if medium.unused_since.is_some() {
@@ -145,15 +148,23 @@ impl Store {
         let put = TransactWriteItem::builder().put(put.build().map_err(StorageError::build)?).build();
         let mut writes = vec![put];
         if let Some(bytes) = medium.held_bytes {
-            let Some(taken) = self.reserve_quota_action(medium.user_id, bytes, quota)? else {
+            let user = medium.user_id;
+            let Some(taken) = self.reserve_quota_action(user, None, bytes, (quota.bytes, quota.files))? else {
                 return Ok(AddMediaOutcome::NoRoom);
             };
             writes.push(taken);
+            if let Some(profile) = &medium.of_profile {
+                let of_profile = (quota.bytes_of_profile.unwrap_or(u64::MAX), u64::MAX);
+                let taken = self.reserve_quota_action(user, Some(profile.profile_id), bytes, of_profile)?;
+                let Some(taken) = taken else { return Ok(AddMediaOutcome::NoRoomInProfile) };
+                writes.push(taken);
+            }
         }
         Ok(match self.transact(writes).await? {
             TransactionOutcome::Done => AddMediaOutcome::Added,
             TransactionOutcome::Refused(0) => AddMediaOutcome::IdTaken,
-            TransactionOutcome::Refused(_) => AddMediaOutcome::NoRoom,
+            TransactionOutcome::Refused(1) => AddMediaOutcome::NoRoom,
+            TransactionOutcome::Refused(_) => AddMediaOutcome::NoRoomInProfile,
         })
     }
 
@@ -219,7 +230,8 @@ impl Store {
             let update = update.build().map_err(StorageError::build)?;
             let mut writes = vec![TransactWriteItem::builder().update(update).build()];
             if let Some(held) = read.held_bytes.filter(|it| *it != size_bytes) {
-                writes.push(self.change_quota_action(read.user_id, 0, difference(held, size_bytes))?);
+                let change = (0, difference(held, size_bytes));
+                writes.extend(self.change_quota_actions(read.user_id, [(&read, change)])?);
             }
             if self.transact(writes).await? == TransactionOutcome::Done {
                 return Ok(MarkMediaOutcome::Kept);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem, Update};
 use domain::delivery::Delivery;
 use domain::event::Event;
-use domain::id::{ConnectionId, TargetId, UserId};
+use domain::id::{ConnectionId, ProfileId, TargetId, UserId};
 use domain::post::{Post, PostStatus, changes};
 
 use crate::Store;
@@ -15,7 +15,7 @@ use crate::deliveries::{AS_READ, delivery_item, delivery_key};
 use crate::error::StorageError;
 use crate::idempotency::{IdempotentRequest, KEY_IS_FREE, stored_response_item};
 use crate::item::{at, attributes, n, s};
-use crate::posts::{counts_key, post_item, post_key};
+use crate::posts::{counts_key, post_item, post_key, profile_count_key};
 use crate::schema::Table;
 use crate::transaction::TransactionOutcome;
 
@@ -101,6 +101,9 @@ impl Store {
         actions.push((PostWritten::PostChanged, self.post_action(write.before, write.after)?));
         if let Some(counted) = self.count_action(post.user_id, write)? {
             actions.push((PostWritten::PostChanged, counted));
+        }
+        for (profile, change) in scheduled_changes(write) {
+            actions.push((PostWritten::PostChanged, self.count_of_profile_action(post.user_id, profile, change)?));
         }
         for (connection, change) in pending_changes(write) {
             let action = self.pending_action(post.user_id, connection, change)?;
@@ -192,6 +195,21 @@ impl Store {
         Ok(Some(TransactWriteItem::builder().update(update).build()))
     }
 
+    fn count_of_profile_action(
+        &self,
+        user: UserId,
+        profile: ProfileId,
+        change: i64,
+    ) -> Result<TransactWriteItem, StorageError> {
+        let update = Update::builder()
+            .table_name(self.table(Table::Posts))
+            .set_key(Some(profile_count_key(user, profile)))
+            .update_expression("ADD scheduled :change")
+            .expression_attribute_values(":change", n(change));
+        let update = update.build().map_err(StorageError::build)?;
+        Ok(TransactWriteItem::builder().update(update).build())
+    }
+
     fn pending_action(
         &self,
         user: UserId,
@@ -263,6 +281,19 @@ impl Store {
         }
         .build())
     }
+}
+
+/// The change of the number of scheduled posts of each profile.
+fn scheduled_changes(write: &PostWrite<'_>) -> BTreeMap<ProfileId, i64> {
+    let mut changes: BTreeMap<ProfileId, i64> = BTreeMap::new();
+    for (post, change) in [(write.before, -1), (write.after, 1)] {
+        let scheduled = post.filter(|it| it.status == PostStatus::Scheduled);
+        if let Some(profile) = scheduled.and_then(|it| it.of_profile.as_ref()) {
+            *changes.entry(profile.profile_id).or_default() += change;
+        }
+    }
+    changes.retain(|_, change| *change != 0);
+    changes
 }
 
 /// The change of the `pending` count of each account.

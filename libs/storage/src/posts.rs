@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::AttributeValue;
 use chrono::{DateTime, Utc};
 use domain::connection::Connection;
-use domain::id::{ConnectionId, MediaId, PostId, UserId};
+use domain::id::{ConnectionId, MediaId, PostId, ProfileId, UserId};
 use domain::listing::{Counts, Direction, Listing, SortField};
 use domain::owner::Owner;
 use domain::post::{Accounts, Filter, Post, PostStatus};
@@ -19,7 +19,7 @@ pub use self::calendar::CalendarPosts;
 use crate::Store;
 use crate::error::StorageError;
 use crate::idempotency::{IdempotentRequest, StoredResponse, parse_unexpired};
-use crate::item::{Item, attributes, from_item, n, s, to_item};
+use crate::item::{Item, attributes, from_item, n, number, s, to_item};
 use crate::media::Medium;
 use crate::schema::Table;
 
@@ -233,6 +233,13 @@ impl Store {
         Ok(VersionedCounts { counts: from_item(item)?, version })
     }
 
+    /// How many posts of a profile are scheduled.
+    pub async fn scheduled_of_profile(&self, user: UserId, profile: ProfileId) -> Result<u64, StorageError> {
+        let count = self.client.get_item().table_name(self.table(Table::Posts));
+        let count = count.set_key(Some(profile_count_key(user, profile))).consistent_read(true).send().await?;
+        Ok(count.item.and_then(|it| number(&it, "scheduled")).unwrap_or_default())
+    }
+
     /// Reads posts; missing ones are omitted.
     pub(crate) async fn read_posts(&self, user: UserId, ids: &[PostId]) -> Result<Vec<Post>, StorageError> {
         if ids.is_empty() {
@@ -342,6 +349,11 @@ pub(crate) fn post_key(user: UserId, post: PostId) -> Item {
 /// Key of the counts of a user's posts; no post has id 0.
 pub(crate) fn counts_key(user: UserId) -> Item {
     attributes([("user_id", n(user)), ("post_id", n(0))])
+}
+
+/// Key of the count of a profile's scheduled posts. No post has a negative id.
+pub(crate) fn profile_count_key(user: UserId, profile: ProfileId) -> Item {
+    attributes([("user_id", n(user)), ("post_id", n(-profile.get().cast_signed()))])
 }
 
 fn status_list(user: UserId, status: PostStatus) -> String {

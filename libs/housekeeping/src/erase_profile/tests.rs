@@ -245,7 +245,9 @@ impl Scene {
         let number =
             |item: &Item, name: &str| item.get(name).map_or(0, |it| it.as_n().unwrap().parse::<u64>().unwrap());
         let count = |table, key: &str| &after[&(table, format!("{}/{key}", self.harness.user.user_id))];
-        let of = |table| after.iter().filter(move |it| it.0.0 == table && !it.0.1.ends_with("/0")).map(|it| it.1);
+        // Counts have the id 0 or that of a profile, negative.
+        let is_count = |key: &str| key.ends_with("/0") || key.contains("/-");
+        let of = |table| after.iter().filter(move |it| it.0.0 == table && !is_count(&it.0.1)).map(|it| it.1);
         for status in ["draft", "published"] {
             let posts = of(Table::Posts).filter(|it| it["status"].as_s().unwrap() == status).count() as u64;
             assert_eq!((status, number(count(Table::Posts, "0"), status)), (status, posts));
@@ -282,7 +284,7 @@ async fn record(harness: &PublishingHarness, profile: Option<&Profile>) -> Mediu
         harness.clock.now(),
     );
     let medium = Medium { of_profile: profile.map(Profile::reference), ..medium.holding(100) };
-    let room = Room { bytes: 10_000, files: 100 };
+    let room = Room { bytes: 10_000, files: 100, bytes_of_profile: None };
     assert_eq!(harness.store.add_media_file(&medium, room).await.unwrap(), AddMediaOutcome::Added);
     medium
 }

@@ -24,7 +24,7 @@ async fn an_upload(harness: &PublishingHarness) -> Medium {
     let expected = Medium::expected(harness.user.user_id, id, MimeType::Png, noon());
     let medium = Medium { size_bytes: Some(100), facts: Some(Facts::default()), ..expected };
     assert_eq!(
-        harness.store.add_media_file(&medium, Room { bytes: 1, files: 1 }).await.unwrap(),
+        harness.store.add_media_file(&medium, Room { bytes: 1, files: 1, bytes_of_profile: None }).await.unwrap(),
         AddMediaOutcome::Added
     );
     medium
@@ -83,7 +83,7 @@ async fn uploaded(harness: &PublishingHarness, mime_type: MimeType, content: &'s
     let id = Ids::new(Clock::System, Random::Os).fresh();
     let medium = Medium::expected(harness.user.user_id, id, mime_type, noon());
     assert_eq!(
-        harness.store.add_media_file(&medium, Room { bytes: 1, files: 1 }).await.unwrap(),
+        harness.store.add_media_file(&medium, Room { bytes: 1, files: 1, bytes_of_profile: None }).await.unwrap(),
         AddMediaOutcome::Added
     );
     let pieces = futures::stream::iter([Ok::<_, std::convert::Infallible>(content.into())]);

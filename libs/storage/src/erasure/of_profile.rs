@@ -18,8 +18,9 @@ use crate::error::StorageError;
 use crate::grants::TOKEN;
 use crate::in_flight_calls::{LimitSubject, in_flight_calls_key};
 use crate::item::{Item, from_item, n, number};
-use crate::media::Medium;
+use crate::media::{Medium, quota_key};
 use crate::post_write::{DeliveryWrite, PostWrite};
+use crate::posts::profile_count_key;
 use crate::schema::Table;
 
 /// What belongs to a profile and is not found by its id alone.
@@ -92,15 +93,18 @@ impl Store {
             Table::Webhooks => self.erase_webhooks(contents, now).await,
             Table::Posts => self.erase_posts(contents, now).await,
             Table::Limits => self.erase_limits(contents).await,
+            Table::Media => {
+                self.erase_count(table, quota_key(contents.user, Some(contents.profile))).await?;
+                Ok(0)
+            }
             // Nothing, or deleted elsewhere. A profile with connections is not deleted, and no account is connected for a
-            // deleted one. Deliveries are deleted with their posts, webhook deliveries with their webhooks,
-            // and media by the caller, with the files in the bucket. The entry of the erasure is removed at its end.
+            // deleted one. Deliveries are deleted with their posts, webhook deliveries with their webhooks.
+            // The entry of the erasure is removed at its end.
             // The user and the secrets of the deployment stay.
             Table::Connections
             | Table::Credentials
             | Table::Deliveries
             | Table::WebhookDeliveries
-            | Table::Media
             | Table::Profiles
             | Table::Users
             | Table::Vault => Ok(0),
@@ -129,6 +133,13 @@ impl Store {
         let delete = self.client.delete_item().table_name(self.table(Table::Limits)).set_key(Some(limit));
         let deleted = delete.return_values(ReturnValue::AllOld).send().await?;
         Ok(usize::from(deleted.attributes.is_some()))
+    }
+
+    /// Deletes a count of the profile. Deleting posts and files can write it again; the pass that finds none of them
+    /// deletes it for good.
+    async fn erase_count(&self, table: Table, key: Item) -> Result<(), StorageError> {
+        self.client.delete_item().table_name(self.table(table)).set_key(Some(key)).send().await?;
+        Ok(())
     }
 
     /// Deletes the attempts of the profile's posts. Also those of deleted posts, which no request can read: some may
@@ -201,6 +212,7 @@ impl Store {
                 self.write_post(&write, now).await?;
             }
         }
+        self.erase_count(Table::Posts, profile_count_key(contents.user, contents.profile)).await?;
         Ok(contents.posts.len())
     }
 }

@@ -1,9 +1,11 @@
-//! The storage quota of each user, for files that are not part of a published post.
+//! The storage quotas of each user and of each profile, for files that are not part of a published post.
+
+use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::types::builders::UpdateBuilder;
 use aws_sdk_dynamodb::types::{TransactWriteItem, Update};
 use chrono::{DateTime, Utc};
-use domain::id::{MediaId, UserId};
+use domain::id::{MediaId, ProfileId, UserId};
 
 use super::{MAX_ATTEMPTS, Medium, difference, medium_key};
 use crate::error::StorageError;
@@ -21,21 +23,27 @@ pub struct Room {
     /// Total size of all files.
     pub bytes: u64,
     pub files: u64,
+    /// Total size of the files of each profile; `None` for no limit.
+    pub bytes_of_profile: Option<u64>,
 }
 
+/// The change of the files and bytes of a quota.
+type QuotaChange = (i64, i64);
+
 impl Store {
-    /// Reserves quota for one file; `None` if the file is larger than the whole quota.
+    /// Reserves quota of a user or a profile for one file; `None` if the file is larger than the whole quota.
     pub(super) fn reserve_quota_action(
         &self,
         user: UserId,
+        profile: Option<ProfileId>,
         bytes: u64,
-        quota: Room,
+        (max_bytes, max_files): (u64, u64),
     ) -> Result<Option<TransactWriteItem>, StorageError> {
-        let (Some(left), Some(files)) = (quota.bytes.checked_sub(bytes), quota.files.checked_sub(1)) else {
+        let (Some(left), Some(files)) = (max_bytes.checked_sub(bytes), max_files.checked_sub(1)) else {
             return Ok(None);
         };
         let update = self
-            .update_quota(user)
+            .update_quota(user, profile)
             .update_expression("ADD held_files :files, held_bytes :bytes")
             .condition_expression(
                 "(attribute_not_exists(held_files) OR held_files <= :max_files) AND \
@@ -49,24 +57,34 @@ impl Store {
         Ok(Some(TransactWriteItem::builder().update(update).build()))
     }
 
-    /// Changes the quota that a user's files occupy.
-    pub(super) fn change_quota_action(
+    /// Changes the quotas that a user's files occupy: of the user, and of the profiles to which the files belong.
+    pub(super) fn change_quota_actions<'a>(
         &self,
         user: UserId,
-        files: i64,
-        bytes: i64,
-    ) -> Result<TransactWriteItem, StorageError> {
-        let update = self
-            .update_quota(user)
-            .update_expression("ADD held_files :files, held_bytes :bytes")
-            .expression_attribute_values(":files", n(files))
-            .expression_attribute_values(":bytes", n(bytes));
-        let update = update.build().map_err(StorageError::build)?;
-        Ok(TransactWriteItem::builder().update(update).build())
+        changes: impl IntoIterator<Item = (&'a Medium, QuotaChange)>,
+    ) -> Result<Vec<TransactWriteItem>, StorageError> {
+        let mut sums: BTreeMap<Option<ProfileId>, QuotaChange> = BTreeMap::new();
+        for (medium, (files, bytes)) in changes {
+            let profile = medium.of_profile.as_ref().map(|it| Some(it.profile_id));
+            for holder in [Some(None), profile].into_iter().flatten() {
+                let sum = sums.entry(holder).or_default();
+                *sum = (sum.0 + files, sum.1 + bytes);
+            }
+        }
+        let action = |(profile, (files, bytes)): (_, QuotaChange)| {
+            let update = self
+                .update_quota(user, profile)
+                .update_expression("ADD held_files :files, held_bytes :bytes")
+                .expression_attribute_values(":files", n(files))
+                .expression_attribute_values(":bytes", n(bytes));
+            let update = update.build().map_err(StorageError::build)?;
+            Ok(TransactWriteItem::builder().update(update).build())
+        };
+        sums.into_iter().map(action).collect()
     }
 
-    fn update_quota(&self, user: UserId) -> UpdateBuilder {
-        Update::builder().table_name(self.table(Table::Media)).set_key(Some(quota_key(user)))
+    fn update_quota(&self, user: UserId, profile: Option<ProfileId>) -> UpdateBuilder {
+        Update::builder().table_name(self.table(Table::Media)).set_key(Some(quota_key(user, profile)))
     }
 
     /// An update of a file that exists, is not being removed, and has the `held_bytes` that were
@@ -117,19 +135,21 @@ impl Store {
     /// Reduces `held_bytes` of uploads that have arrived to their size in bytes. Files that were
     /// changed since they were read are left unchanged.
     pub async fn reduce_held_bytes(&self, user: UserId, arrived: &[(Medium, u64)]) -> Result<(), StorageError> {
-        for part in arrived.chunks(MAX_WRITES - 1) {
+        // Each file may belong to another profile.
+        for part in arrived.chunks((MAX_WRITES - 1) / 2) {
             let mut part: Vec<_> = part.iter().collect();
             while !part.is_empty() {
-                let (mut writes, mut change) = (Vec::new(), 0);
+                let (mut writes, mut changes) = (Vec::new(), Vec::new());
                 for (medium, size_bytes) in &part {
                     let update = self
                         .update_media_file(medium, "SET held_bytes = :size")
                         .expression_attribute_values(":size", n(size_bytes));
                     let update = update.build().map_err(StorageError::build)?;
                     writes.push(TransactWriteItem::builder().update(update).build());
-                    change += difference(medium.held_bytes.unwrap_or_default(), *size_bytes);
+                    let held = medium.held_bytes.unwrap_or_default();
+                    changes.push((medium, (0, difference(held, *size_bytes))));
                 }
-                writes.push(self.change_quota_action(user, 0, change)?);
+                writes.extend(self.change_quota_actions(user, changes)?);
                 match self.transact(writes).await? {
                     TransactionOutcome::Refused(index) if index < part.len() => drop(part.remove(index)),
                     TransactionOutcome::Refused(_) | TransactionOutcome::Done => break,
@@ -157,9 +177,8 @@ impl Store {
                 let update = update.build().map_err(StorageError::build)?;
                 writes.push(TransactWriteItem::builder().update(update).build());
             }
-            let bytes = holding.iter().filter_map(|it| it.held_bytes).sum();
-            let files = i64::try_from(holding.len()).unwrap_or(i64::MAX);
-            writes.push(self.change_quota_action(user, -files, difference(bytes, 0))?);
+            let released = holding.iter().map(|it| (*it, (-1, difference(it.held_bytes.unwrap_or_default(), 0))));
+            writes.extend(self.change_quota_actions(user, released)?);
             if self.transact(writes).await? == TransactionOutcome::Done {
                 return Ok(());
             }
@@ -168,7 +187,8 @@ impl Store {
     }
 }
 
-/// The item with the counts; no file has id 0.
-fn quota_key(user: UserId) -> Item {
-    attributes([("user_id", n(user)), ("media_id", n(0))])
+/// The item with the counts of a user or a profile. No file has id 0 or a negative id.
+pub(crate) fn quota_key(user: UserId, profile: Option<ProfileId>) -> Item {
+    let id = profile.map_or(0, |it| -it.get().cast_signed());
+    attributes([("user_id", n(user)), ("media_id", n(id))])
 }

@@ -1,6 +1,7 @@
 use chrono::TimeDelta;
 use domain::post::SegmentContent;
-use domain::testing::{a_connection, a_post, a_user, an_attachment, ids, noon, text};
+use domain::profile::ProfileRef;
+use domain::testing::{a_connection, a_post, a_profile, a_user, an_attachment, ids, noon, text};
 
 use super::*;
 use crate::testing::store;
@@ -11,7 +12,7 @@ fn a_media_file() -> Medium {
     Medium::expected(ids.fresh(), ids.fresh(), MimeType::Png, noon())
 }
 
-const ROOM: Room = Room { bytes: 100, files: 3 };
+const ROOM: Room = Room { bytes: 100, files: 3, bytes_of_profile: None };
 
 fn later() -> DateTime<Utc> {
     noon() + TimeDelta::days(7)
@@ -126,6 +127,29 @@ async fn concurrent_uploads_stay_within_the_quota() {
 }
 
 #[tokio::test]
+async fn profile_has_a_quota_within_that_of_its_user() {
+    let (store, user, ids) = (store().await, a_user(), ids());
+    let (one, other) = (a_profile(&user).reference(), a_profile(&user).reference());
+    let room = Room { bytes_of_profile: Some(50), ..ROOM };
+    let file = |of_profile: Option<&ProfileRef>, bytes: u64| {
+        let medium = Medium::expected(user.user_id, ids.fresh(), MimeType::Png, noon()).holding(bytes);
+        Medium { of_profile: of_profile.cloned(), ..medium }
+    };
+    let add = async |medium: &Medium| store.add_media_file(medium, room).await.unwrap();
+    let first = file(Some(&one), 50);
+
+    assert_eq!(add(&file(Some(&one), 51)).await, AddMediaOutcome::NoRoomInProfile, "larger than the quota");
+    assert_eq!(add(&first).await, AddMediaOutcome::Added);
+    assert_eq!(add(&file(Some(&one), 1)).await, AddMediaOutcome::NoRoomInProfile);
+    assert_eq!(add(&file(Some(&other), 40)).await, AddMediaOutcome::Added);
+    assert_eq!(add(&file(None, 20)).await, AddMediaOutcome::NoRoom);
+    store.reduce_held_bytes(user.user_id, &[(first.clone(), 20)]).await.unwrap();
+    assert_eq!(add(&file(Some(&one), 31)).await, AddMediaOutcome::NoRoomInProfile);
+    store.delete_media_record(first.path()).await.unwrap();
+    assert_eq!(add(&file(Some(&one), 50)).await, AddMediaOutcome::Added);
+}
+
+#[tokio::test]
 async fn quota_use_follows_size_publication_and_removal() {
     let store = store().await;
     let medium = a_media_file().holding(90);
@@ -204,7 +228,7 @@ async fn arrived_uploads_occupy_their_size_unless_changed_meanwhile() {
         (0..3).map(|_| Medium::expected(user, ids.fresh(), MimeType::Png, noon()).holding(30)).collect();
     for medium in &media {
         assert_eq!(
-            store.add_media_file(medium, Room { bytes: 100, files: 100 }).await.unwrap(),
+            store.add_media_file(medium, Room { bytes: 100, files: 100, bytes_of_profile: None }).await.unwrap(),
             AddMediaOutcome::Added
         );
     }
@@ -216,7 +240,7 @@ async fn arrived_uploads_occupy_their_size_unless_changed_meanwhile() {
     store.reduce_held_bytes(user, &arrived).await.unwrap();
 
     let one = Medium::expected(user, ids.fresh(), MimeType::Png, noon());
-    let quota = Room { bytes: 100, files: 100 };
+    let quota = Room { bytes: 100, files: 100, bytes_of_profile: None };
     assert_eq!(store.add_media_file(&one.clone().holding(76), quota).await.unwrap(), AddMediaOutcome::NoRoom);
     assert_eq!(
         store.add_media_file(&one.holding(75), quota).await.unwrap(),

@@ -180,7 +180,7 @@ impl Store {
             let delete = delete.build().map_err(StorageError::build)?;
             let mut writes = vec![TransactWriteItem::builder().delete(delete).build()];
             if let Some(held) = medium.held_bytes {
-                writes.push(self.change_quota_action(path.user(), -1, difference(held, 0))?);
+                writes.extend(self.change_quota_actions(path.user(), [(&medium, (-1, difference(held, 0)))])?);
             }
             if self.transact(writes).await? == TransactionOutcome::Done {
                 return Ok(());

@@ -6,7 +6,8 @@ use domain::delivery::{PreparationStep, Published, State};
 use domain::idempotency::IdempotencyKey;
 use domain::listing::Counts;
 use domain::post::{SegmentKind, TargetStatus};
-use domain::testing::{Dice, noon};
+use domain::profile::ProfileRef;
+use domain::testing::{Dice, a_profile, noon};
 
 use self::fixture::{Fixture, puts};
 use super::*;
@@ -76,6 +77,34 @@ async fn concurrent_posts_are_all_counted() {
     assert!(ends.iter().all(|it| *it == PostWritten::Done), "{ends:?}");
     assert_eq!(fixture.counts().await.scheduled, 16);
     assert_eq!(fixture.pending().await, [16]);
+}
+
+#[tokio::test]
+async fn scheduled_posts_of_each_profile_are_counted() {
+    let fixture = Fixture::with_accounts(1).await;
+    let (one, other) = (a_profile(&fixture.user).reference(), a_profile(&fixture.user).reference());
+    let scheduled = async || {
+        let count = |it: &ProfileRef| fixture.store.scheduled_of_profile(fixture.user.user_id, it.profile_id);
+        (count(&one).await.unwrap(), count(&other).await.unwrap())
+    };
+    let mut before: Option<Post> = None;
+    let draft = fixture.post(None);
+    for (status, profile, count) in [
+        (PostStatus::Draft, &one, (0, 0)),
+        (PostStatus::Scheduled, &one, (1, 0)),
+        (PostStatus::Scheduled, &one, (1, 0)),
+        (PostStatus::Scheduled, &other, (0, 1)),
+        (PostStatus::Publishing, &other, (0, 0)),
+        (PostStatus::Scheduled, &one, (1, 0)),
+    ] {
+        let stored = before.as_ref().map(|it| Post { write_id: it.write_id, ..changed(it) });
+        let after = Post { status, of_profile: Some(profile.clone()), ..stored.unwrap_or_else(|| draft.clone()) };
+        assert_eq!(fixture.write(before.as_ref(), Some(&after), Vec::new()).await, PostWritten::Done);
+        assert_eq!(scheduled().await, count, "{status:?}");
+        before = fixture.store.post(after.user_id, after.post_id).await.unwrap();
+    }
+    assert_eq!(fixture.write(before.as_ref(), None, Vec::new()).await, PostWritten::Done);
+    assert_eq!(scheduled().await, (0, 0));
 }
 
 #[tokio::test]

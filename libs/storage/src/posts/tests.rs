@@ -253,7 +253,8 @@ async fn limited_owner_finds_only_posts_accounts_and_files_of_its_profile() {
         connect(&store, &connection, &[1], None).await;
         let file = Medium::expected(user.user_id, ids().fresh(), domain::media::MimeType::Png, noon());
         let file = Medium { of_profile, ..file };
-        let added = store.add_media_file(&file, crate::Room { bytes: 9, files: 9 }).await.unwrap();
+        let added =
+            store.add_media_file(&file, crate::Room { bytes: 9, files: 9, bytes_of_profile: None }).await.unwrap();
         assert_eq!(added, crate::AddMediaOutcome::Added);
         posts.push(post.post_id);
         connections.push(connection.connection_id);
