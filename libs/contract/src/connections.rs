@@ -73,6 +73,8 @@ pub struct ConnectionDetails {
     ///
     /// Audience: `private_until_audit`, if the platform shows posts to the account alone until it has audited the
     /// operator's app; `consent_options`, which the platform's terms require a person to choose for each post.
+    ///
+    /// Quota: `uploads_per_day`, which all accounts of the deployment share. Further posts wait for the next day.
     pub meta: Vec<MetaEntry>,
 }
 

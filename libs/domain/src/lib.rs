@@ -42,6 +42,7 @@ pub mod text;
 pub mod time_zone;
 pub mod token;
 pub mod top_level;
+pub mod upload_day;
 pub mod user;
 pub mod validation_errors;
 pub mod web_address;

@@ -14,6 +14,7 @@ mod status;
 mod target;
 #[cfg(test)]
 mod tests;
+mod upload_quota;
 
 use std::collections::BTreeSet;
 
@@ -33,6 +34,7 @@ pub use request::{Accounts, MediaReference, NewSegment, NewTarget, files};
 pub use segment::{FIRST_COMMENT, PublicSegment, Segment, SegmentContent, SegmentKind, SegmentView};
 pub use status::{PostStatus, TargetStatus};
 pub use target::Target;
+pub use upload_quota::upload_changes;
 
 /// Of one post.
 pub const MAX_TARGETS: usize = 30;

@@ -150,6 +150,14 @@ impl Rules {
         self.rules.iter().chain(depending).any(|it| matches!(it, Rule::OfPost(PostRule::PrivateUntilAudit)))
     }
 
+    /// How many uploads the platform accepts a day from all accounts of the deployment together.
+    pub fn uploads_per_day(&self) -> Option<u32> {
+        self.rules.iter().find_map(|it| match it {
+            Rule::OfPost(PostRule::UploadsPerDay { max }) => Some(*max),
+            _ => None,
+        })
+    }
+
     /// The options that a person has to choose before agreeing to the platform's terms for a post with these options;
     /// `None` where no post needs such a consent.
     pub fn consent_options<'a>(&'a self, options: &'a Options) -> Option<&'a [String]> {

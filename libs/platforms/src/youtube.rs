@@ -162,16 +162,24 @@ struct Settings {
     /// Whether the project of this deployment has passed YouTube's audit.
     #[serde(default)]
     audited: bool,
+    /// The quota of the project. YouTube raises it on request.
+    #[serde(default = "default_uploads_per_day")]
+    uploads_per_day: u32,
+}
+
+const fn default_uploads_per_day() -> u32 {
+    100
 }
 
 pub(crate) fn set_up(setup: &Setup) -> Result<Option<YouTube>, SetupError> {
-    let Some(Settings { url, audited }) = setup.settings(NAME)? else { return Ok(None) };
+    let Some(Settings { url, audited, uploads_per_day }) = setup.settings(NAME)? else { return Ok(None) };
     let url = url.as_ref();
     let (api, oauth) = (google::host(url, "https://www.googleapis.com"), google::oauth(setup, NAME, url));
     Ok(Some(YouTube {
         api: ApiClient::known(setup.http.clone(), api, &ERRORS).with_upload_hosts(UPLOAD_HOSTS),
         oauth,
         is_audited: audited,
+        uploads_per_day,
     }))
 }
 
@@ -179,6 +187,7 @@ pub(crate) struct YouTube {
     api: ApiClient,
     oauth: OAuth2,
     is_audited: bool,
+    uploads_per_day: u32,
 }
 
 /// A page of a list.
@@ -255,6 +264,7 @@ impl YouTube {
             Rule::OfFiles(FileRule::FittedImageSide { max: THUMBNAIL.max_side }),
             Rule::OfFiles(FileRule::MaxDuration { max: longest }),
             Rule::OfPost(PostRule::MaxTagLength { max: 500 }),
+            Rule::OfPost(PostRule::UploadsPerDay { max: self.uploads_per_day }),
         ];
         if !self.is_audited {
             rules.push(Rule::OfPost(PostRule::PrivateUntilAudit));

@@ -231,6 +231,7 @@ impl Scheduling {
         {
             return Ok(ChangeDecision::Refused(Changed::NotInPlan(message)));
         }
+        let after = self.with_upload_days(after, &context.accounts, now);
         let after = after.charged(&context.accounts, &self.rules.budgets, now);
         if let Some(message) = self.check_budget(Some(before), &after, &context.accounts).await? {
             return Ok(ChangeDecision::Refused(Changed::NotInPlan(message)));

@@ -14,6 +14,7 @@ mod deliveries;
 mod error;
 mod options;
 mod roll_up;
+mod upload_quota;
 mod uploads;
 mod validate_post;
 

@@ -39,7 +39,11 @@ impl Scheduling {
         let request = NewPost { scheduled_at, ..request };
         let (decision, accounts) = self.decide_unwritten(owner.into(), &request).await?;
         Ok(match decision {
-            PostDecision::Accepted(post) => PostValidated::Fine(warnings(&post, &request, &accounts)),
+            PostDecision::Accepted(post) => {
+                let mut all = self.quota_warnings(&post, &request, &accounts).await?;
+                all.extend(warnings(&post, &request, &accounts));
+                PostValidated::Fine(all)
+            }
             PostDecision::Refused(reason) => PostValidated::Refused(reason),
         })
     }

@@ -52,6 +52,7 @@ mod schema;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod transaction;
+mod upload_counts;
 mod users;
 mod vault;
 mod webhook_deliveries;

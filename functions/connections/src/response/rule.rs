@@ -84,7 +84,8 @@ fn post_rule_value(rule: &PostRule) -> Value {
         | PostRule::MaxHashtags { max }
         | PostRule::MaxMentions { max }
         | PostRule::MaxLinks { max, .. }
-        | PostRule::MaxTagLength { max } => json!(max),
+        | PostRule::MaxTagLength { max }
+        | PostRule::UploadsPerDay { max } => json!(max),
         PostRule::MaxAllBytes { max } => json!(max),
         PostRule::NotWithMedia { options }
         | PostRule::RequiredOptions { options }
@@ -124,6 +125,7 @@ fn post_rule_unit(rule: &PostRule) -> Option<&'static str> {
         PostRule::MinImages { .. } | PostRule::MinVideos { .. } => Some("files"),
         PostRule::MaxTagLength { .. } => Some("characters"),
         PostRule::MaxAllBytes { .. } => Some("bytes"),
+        PostRule::UploadsPerDay { .. } => Some("uploads"),
         PostRule::MaxHashtags { .. } => Some("hashtags"),
         PostRule::MaxMentions { .. } => Some("mentions"),
         PostRule::MaxLinks { .. } => Some("links"),

@@ -14,6 +14,7 @@ use crate::id::{ConnectionId, Ids, TargetId};
 use crate::media::Attachment;
 use crate::options::Options;
 use crate::text::PostText;
+use crate::upload_day::UploadDay;
 use crate::validation_errors::ValidationErrors;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +59,9 @@ pub struct Target {
     /// The charge of each segment to its user's budget; empty if its platform has no budget.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub charges: Vec<Charge>,
+    /// The day of the platform's quota on which its files are uploaded; `None` without such a quota.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upload_day: Option<UploadDay>,
 }
 
 impl Target {
@@ -109,6 +113,7 @@ pub(super) fn build_targets(
                 failure: kept.and_then(|it| it.failure),
                 marked: kept.is_some_and(|it| it.marked),
                 charges: kept.map(Target::final_charges).unwrap_or_default(),
+                upload_day: kept.and_then(|it| it.upload_day),
             }),
             (None, None) => errors.add(field, "is not one of your connected accounts"),
         }

@@ -96,6 +96,11 @@ pub enum PostRule {
     /// The platform shows posts to the account alone until it has audited the operator's app. This rule is never
     /// violated.
     PrivateUntilAudit,
+    /// The uploads that the platform accepts a day from all accounts of the deployment together. Further posts wait for
+    /// the next day, so this rule is never violated.
+    UploadsPerDay {
+        max: u32,
+    },
     /// Options that a person has to choose for each post, on a page that meets the platform's terms, before agreeing to
     /// them. Our pages ask for the consent; programs ask for it themselves, so this rule is never violated.
     ConsentOptions {
@@ -128,6 +133,7 @@ impl PostRule {
             Self::MaxTagLength { .. } => "max_tag_length",
             Self::TextNotShown => "text_not_shown",
             Self::PrivateUntilAudit => "private_until_audit",
+            Self::UploadsPerDay { .. } => "uploads_per_day",
             Self::ConsentOptions { .. } => "consent_options",
             Self::TextRequired => "text_required",
         }
@@ -238,7 +244,9 @@ impl PostRule {
                 (u64::from(*max) < length as u64)
                     .then(|| format!("accepts tags of at most {max} characters together; these have {length}"))
             }
-            Self::TextNotShown | Self::PrivateUntilAudit | Self::ConsentOptions { .. } => None,
+            Self::TextNotShown | Self::PrivateUntilAudit | Self::UploadsPerDay { .. } | Self::ConsentOptions { .. } => {
+                None
+            }
             // Without files, every post has a text.
             Self::TextRequired => {
                 (text.is_empty() && !media.is_empty()).then(|| "does not accept files alone; add a text".to_owned())

@@ -46,6 +46,7 @@ fn every_rule() -> Rules {
         Rule::OfPost(PostRule::TextNotShown),
         Rule::OfPost(PostRule::MaxTagLength { max: 500 }),
         Rule::OfPost(PostRule::PrivateUntilAudit),
+        Rule::OfPost(PostRule::UploadsPerDay { max: 100 }),
         Rule::OfPost(PostRule::ConsentOptions { options: vec!["visibility".to_owned()] }),
         Rule::OfPost(PostRule::TextRequired),
     ]);

@@ -1,6 +1,7 @@
 //! What YouTube's errors mean.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::upload_day::UploadDay;
 
 use super::TITLE;
 use crate::google;
@@ -48,9 +49,7 @@ pub(super) const NO_CHANNEL: &str =
 const QUOTA: &str = "this service has used up its quota of YouTube for today; the quota is renewed at midnight in \
                      Pacific time";
 
-/// When the quota of a project is renewed. 08:00 UTC is midnight in Pacific standard time, and an hour after midnight
-/// in summer.
+/// When the quota of a project is renewed.
 fn next_reset(now: DateTime<Utc>) -> DateTime<Utc> {
-    let today = now.date_naive().and_time(chrono::NaiveTime::MIN).and_utc() + TimeDelta::hours(8);
-    if now < today { today } else { today + TimeDelta::days(1) }
+    UploadDay::from_instant(now).ends_at()
 }

@@ -7,3 +7,4 @@ mod budget;
 mod change_post;
 mod create_post;
 mod roll_up;
+mod upload_quota;
