@@ -11,6 +11,7 @@ pub(crate) fn webhook_view(EndpointRecord { endpoint, secrets }: &EndpointRecord
     Webhook {
         id: endpoint.webhook_id.get(),
         url: endpoint.url.to_string(),
+        profile_id: endpoint.of_profile.as_ref().map(|it| it.profile_id.get()),
         events: endpoint.events.iter().copied().map(EventKind::as_str).map(str::to_owned).collect(),
         status: match endpoint.status() {
             EndpointStatus::Disabled => WebhookStatus::Disabled,

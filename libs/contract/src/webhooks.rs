@@ -17,6 +17,9 @@ pub struct Webhook {
     /// The URL that receives the events.
     #[schema(example = "https://example.com/webhooks")]
     pub url: String,
+    /// The profile whose events are sent; null if the events of all profiles are sent.
+    #[schema(required)]
+    pub profile_id: Option<u64>,
     /// The event types that are sent; empty means all events.
     #[schema(example = json!(["post.published", "post.failed"]))]
     pub events: Vec<String>,

@@ -197,8 +197,10 @@ async fn what_a_limited_token_creates_belongs_to_its_profile(deployment: &Deploy
     let post = integer(&user.create(&body).await?, "id")?;
     user.reaches(post, "published", 30).await?;
     let webhook = json!({ "url": "https://example.com/hook" });
-    let webhook = integer(&user.api.post("/webhooks", &webhook).await?.ok(201)?, "id")?;
-    same(ids(&user.api.get("/webhooks").await?.ok(200)?)?, vec![webhook], "the webhooks of the profile")?;
+    let webhook = user.api.post("/webhooks", &webhook).await?.ok(201)?;
+    same(&webhook["profile_id"], &json!(profile), "the profile of the webhook")?;
+    let listed = ids(&user.api.get("/webhooks").await?.ok(200)?)?;
+    same(listed, vec![integer(&webhook, "id")?], "the webhooks of the profile")?;
     let (path, name) = (format!("/profiles/{profile}"), json!({ "name": "The Lighthouse" }));
     user.api.post("/profiles", &name).await?.is(403)?;
     user.api.patch(&path, &name).await?.is(403)?;
