@@ -242,9 +242,10 @@ impl Filter {
             && self.text.as_ref().is_none_or(|it| post.contains_text(&it.to_lowercase()))
     }
 
-    /// Whether it filters by status alone, so that the counts by status tell how many posts fit.
+    /// Whether it filters by status or by profile alone. The counts of the user or the profile then tell how many posts
+    /// fit.
     pub fn is_counted(&self) -> bool {
-        *self == Self::by_status(self.status)
+        *self == Self::by_status(self.status) || *self == Self { profile: self.profile, ..Self::default() }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::deliveries::{AS_READ, delivery_item, delivery_key};
 use crate::error::StorageError;
 use crate::idempotency::{IdempotentRequest, KEY_IS_FREE, stored_response_item};
 use crate::item::{at, attributes, n, s};
-use crate::posts::{counts_key, post_item, post_key, profile_count_key};
+use crate::posts::{counts_key, post_item, post_key};
 use crate::schema::Table;
 use crate::transaction::TransactionOutcome;
 
@@ -99,11 +99,8 @@ impl Store {
         let Some(post) = write.after.or(write.before) else { return Ok(Vec::new()) };
         let mut actions = Vec::new();
         actions.push((PostWritten::PostChanged, self.post_action(write.before, write.after)?));
-        if let Some(counted) = self.count_action(post.user_id, write)? {
-            actions.push((PostWritten::PostChanged, counted));
-        }
-        for (profile, change) in scheduled_changes(write) {
-            actions.push((PostWritten::PostChanged, self.count_of_profile_action(post.user_id, profile, change)?));
+        for (profile, changes) in count_changes(write) {
+            actions.push((PostWritten::PostChanged, self.count_action(post.user_id, profile, changes)?));
         }
         for (connection, change) in pending_changes(write) {
             let action = self.pending_action(post.user_id, connection, change)?;
@@ -169,22 +166,16 @@ impl Store {
         .build())
     }
 
-    fn count_action(&self, user: UserId, write: &PostWrite<'_>) -> Result<Option<TransactWriteItem>, StorageError> {
-        let mut changes: BTreeMap<PostStatus, i64> = BTreeMap::new();
-        if let Some(before) = write.before {
-            *changes.entry(before.status).or_default() -= 1;
-        }
-        if let Some(after) = write.after {
-            *changes.entry(after.status).or_default() += 1;
-        }
-        changes.retain(|_, change| *change != 0);
-        if changes.is_empty() {
-            return Ok(None);
-        }
+    fn count_action(
+        &self,
+        user: UserId,
+        profile: Option<ProfileId>,
+        changes: CountChanges,
+    ) -> Result<TransactWriteItem, StorageError> {
         let additions: Vec<_> = changes.keys().map(|it| format!("#{0} :{0}", it.as_str())).collect();
         let mut update = Update::builder()
             .table_name(self.table(Table::Posts))
-            .set_key(Some(counts_key(user)))
+            .set_key(Some(counts_key(user, profile)))
             .update_expression(format!("ADD #version :one, {}", additions.join(", ")))
             .expression_attribute_names("#version", "version")
             .expression_attribute_values(":one", n(1));
@@ -194,21 +185,6 @@ impl Store {
                 .expression_attribute_names(format!("#{name}"), name)
                 .expression_attribute_values(format!(":{name}"), n(change));
         }
-        let update = update.build().map_err(StorageError::build)?;
-        Ok(Some(TransactWriteItem::builder().update(update).build()))
-    }
-
-    fn count_of_profile_action(
-        &self,
-        user: UserId,
-        profile: ProfileId,
-        change: i64,
-    ) -> Result<TransactWriteItem, StorageError> {
-        let update = Update::builder()
-            .table_name(self.table(Table::Posts))
-            .set_key(Some(profile_count_key(user, profile)))
-            .update_expression("ADD scheduled :change")
-            .expression_attribute_values(":change", n(change));
         let update = update.build().map_err(StorageError::build)?;
         Ok(TransactWriteItem::builder().update(update).build())
     }
@@ -286,16 +262,22 @@ impl Store {
     }
 }
 
-/// The change of the number of scheduled posts of each profile.
-fn scheduled_changes(write: &PostWrite<'_>) -> BTreeMap<ProfileId, i64> {
-    let mut changes: BTreeMap<ProfileId, i64> = BTreeMap::new();
+type CountChanges = BTreeMap<PostStatus, i64>;
+
+/// The changes of the counts of the user (`None`) and of each profile.
+fn count_changes(write: &PostWrite<'_>) -> BTreeMap<Option<ProfileId>, CountChanges> {
+    let mut changes: BTreeMap<_, CountChanges> = BTreeMap::new();
     for (post, change) in [(write.before, -1), (write.after, 1)] {
-        let scheduled = post.filter(|it| it.status == PostStatus::Scheduled);
-        if let Some(profile) = scheduled.and_then(|it| it.of_profile.as_ref()) {
-            *changes.entry(profile.profile_id).or_default() += change;
+        let Some(post) = post else { continue };
+        let profile = post.of_profile.as_ref().map(|it| Some(it.profile_id));
+        for holder in [Some(None), profile].into_iter().flatten() {
+            *changes.entry(holder).or_default().entry(post.status).or_default() += change;
         }
     }
-    changes.retain(|_, change| *change != 0);
+    for by_status in changes.values_mut() {
+        by_status.retain(|_, change| *change != 0);
+    }
+    changes.retain(|_, by_status| !by_status.is_empty());
     changes
 }
 

@@ -19,7 +19,7 @@ pub use self::calendar::CalendarPosts;
 use crate::Store;
 use crate::error::StorageError;
 use crate::idempotency::{IdempotentRequest, StoredResponse, parse_unexpired};
-use crate::item::{Item, attributes, from_item, n, number, s, to_item};
+use crate::item::{Item, attributes, from_item, n, s, to_item};
 use crate::media::Medium;
 use crate::schema::Table;
 
@@ -101,7 +101,7 @@ impl Store {
         let owner = owner.into();
         let user = owner.user_id;
         let item_key = |name: &str, id: u64| attributes([("user_id", n(user)), (name, n(id))]);
-        let mut keys = vec![(Table::Users, attributes([("user_id", n(user))])), (Table::Posts, counts_key(user))];
+        let mut keys = vec![(Table::Users, attributes([("user_id", n(user))])), (Table::Posts, counts_key(user, None))];
         keys.extend(connections.into_iter().map(|it| (Table::Connections, item_key("connection_id", it.get()))));
         keys.extend(media.into_iter().map(|it| (Table::Media, item_key("media_id", it.get()))));
         keys.extend(key.map(|it| (Table::Idempotency, it.item_key())));
@@ -131,8 +131,8 @@ impl Store {
     /// number is consistent with the total, even during concurrent writes. If reading the indexes
     /// does not prove this, it is repeated, and finally all posts are read.
     ///
-    /// For a filter that is not counted, all posts are read at once: indexes lag behind, so they
-    /// prove no total. This costs one read unit for each 4 KB of the user's posts.
+    /// For a filter that is not counted, and for the posts of a profile by time, all posts are read at once: indexes lag
+    /// behind, so they prove no total. This costs one read unit for each 4 KB of the user's posts.
     pub async fn posts(&self, owner: impl Into<Owner>, listing: &Listing) -> Result<Page, StorageError> {
         let Owner { user_id: user, limited_to } = owner.into();
         let limited;
@@ -145,7 +145,8 @@ impl Store {
                 &limited
             }
         };
-        let attempts = if listing.filter.is_counted() { INDEX_ATTEMPTS } else { 0 };
+        let has_index = listing.filter.profile.is_none() || listing.sort == SortField::CreatedAt;
+        let attempts = if has_index && listing.filter.is_counted() { INDEX_ATTEMPTS } else { 0 };
         for _ in 0..attempts {
             let page = match self.first_page(user, listing).await? {
                 Some(page) => Some(page),
@@ -161,12 +162,12 @@ impl Store {
     /// The first page in the order of the table itself, which never lags behind; `None` if the listing
     /// has another order, or if the posts are too large for one call.
     async fn first_page(&self, user: UserId, listing: &Listing) -> Result<Option<Page>, StorageError> {
-        if listing.offset() != 0 || listing.sort != SortField::CreatedAt || listing.filter.status.is_some() {
+        if listing.offset() != 0 || listing.sort != SortField::CreatedAt || listing.filter != Filter::default() {
             return Ok(None);
         }
         let read = self.posts_by_id(user, listing.direction, listing.per_page);
         let (VersionedCounts { counts, .. }, PostsById { posts, is_whole }) =
-            futures::try_join!(self.counts(user), read)?;
+            futures::try_join!(self.counts(user, None), read)?;
         let (shown, counted) = (posts.len() as u64, counts.count(None));
         Ok(if is_whole {
             Some(Page { posts, total: shown })
@@ -183,8 +184,9 @@ impl Store {
     /// the order is that of the current posts. A third step is needed only if more than [`SPARE`]
     /// posts of the page disappeared in between.
     async fn page_by_index(&self, user: UserId, listing: &Listing) -> Result<Option<Page>, StorageError> {
+        let profile = listing.filter.profile;
         let (VersionedCounts { counts, version }, candidates) =
-            futures::try_join!(self.counts(user), Box::pin(self.candidates(user, listing)))?;
+            futures::try_join!(self.counts(user, profile), Box::pin(self.candidates(user, listing)))?;
         let counted = counts.count(listing.filter.status);
         let per_page = usize::try_from(listing.per_page).unwrap_or(100);
         let (first, rest) = candidates.split_at(candidates.len().min(per_page + SPARE));
@@ -215,16 +217,17 @@ impl Store {
         // The last page must have all remaining posts. A correct number does not prove this: one may
         // be missing, and a new one may have replaced it.
         let is_last = shown != 0 && counted == listing.offset() + shown;
-        let is_proven = !is_last || self.counts(user).await?.version == version;
+        let is_proven = !is_last || self.counts(user, profile).await?.version == version;
         Ok(is_proven.then_some(Page { posts, total: counted }))
     }
 
-    async fn counts(&self, user: UserId) -> Result<VersionedCounts, StorageError> {
+    /// The counts of a user's posts, or of a profile's.
+    async fn counts(&self, user: UserId, profile: Option<ProfileId>) -> Result<VersionedCounts, StorageError> {
         let found = self
             .client
             .get_item()
             .table_name(self.table(Table::Posts))
-            .set_key(Some(counts_key(user)))
+            .set_key(Some(counts_key(user, profile)))
             .consistent_read(true)
             .send()
             .await?;
@@ -235,9 +238,7 @@ impl Store {
 
     /// How many posts of a profile are scheduled.
     pub async fn scheduled_of_profile(&self, user: UserId, profile: ProfileId) -> Result<u64, StorageError> {
-        let count = self.client.get_item().table_name(self.table(Table::Posts));
-        let count = count.set_key(Some(profile_count_key(user, profile))).consistent_read(true).send().await?;
-        Ok(count.item.and_then(|it| number(&it, "scheduled")).unwrap_or_default())
+        Ok(self.counts(user, Some(profile)).await?.counts.scheduled)
     }
 
     /// Reads posts; missing ones are omitted.
@@ -279,6 +280,9 @@ impl Store {
         let status_list = listing.filter.status.map(|it| s(status_list(user, it)));
         let by_user = ("user_id", n(user));
         let ids = match (listing.sort, status_list) {
+            (SortField::CreatedAt, None) if let Some(profile) = listing.filter.profile => {
+                self.entries("by_profile", ("profile_list", s(profile_list(user, profile))), listing).await?
+            }
             (SortField::CreatedAt, None) => self.entries("by_created", by_user, listing).await?,
             (SortField::ScheduledAt, Some(list)) if listing.filter.status != Some(PostStatus::Draft) => {
                 self.entries("by_status_and_time", ("status_list", list), listing).await?
@@ -346,14 +350,14 @@ pub(crate) fn post_key(user: UserId, post: PostId) -> Item {
     attributes([("user_id", n(user)), ("post_id", n(post))])
 }
 
-/// Key of the counts of a user's posts; no post has id 0.
-pub(crate) fn counts_key(user: UserId) -> Item {
-    attributes([("user_id", n(user)), ("post_id", n(0))])
+/// Key of the counts of the posts of a user or a profile. No post has id 0 or a negative id.
+pub(crate) fn counts_key(user: UserId, profile: Option<ProfileId>) -> Item {
+    let id = profile.map_or(0, |it| -it.get().cast_signed());
+    attributes([("user_id", n(user)), ("post_id", n(id))])
 }
 
-/// Key of the count of a profile's scheduled posts. No post has a negative id.
-pub(crate) fn profile_count_key(user: UserId, profile: ProfileId) -> Item {
-    attributes([("user_id", n(user)), ("post_id", n(-profile.get().cast_signed()))])
+fn profile_list(user: UserId, profile: ProfileId) -> String {
+    format!("{user}#{profile}")
 }
 
 fn status_list(user: UserId, status: PostStatus) -> String {
@@ -373,6 +377,9 @@ pub(crate) fn post_item(post: &Post) -> Result<Item, StorageError> {
     let mut item = to_item(post)?;
     item.insert("listed".to_owned(), n(post.post_id));
     item.insert("status_list".to_owned(), s(status_list(post.user_id, post.status)));
+    if let Some(profile) = &post.of_profile {
+        item.insert("profile_list".to_owned(), s(profile_list(post.user_id, profile.profile_id)));
+    }
     if let Some(at) = post.scheduled_at {
         item.insert("time_key".to_owned(), s(time_key(at, post.post_id.get())));
     }

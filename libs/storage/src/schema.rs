@@ -117,6 +117,7 @@ impl Table {
             indexes: &[
                 index("by_created", n("user_id"), n("listed"), Projection::Keys),
                 index("by_status", s("status_list"), n("post_id"), Projection::Keys),
+                index("by_profile", s("profile_list"), n("post_id"), Projection::Keys),
                 index("by_time", n("user_id"), s("time_key"), Projection::Keys),
                 index("by_status_and_time", s("status_list"), s("time_key"), Projection::Keys),
             ],

@@ -20,7 +20,7 @@ use crate::in_flight_calls::{LimitSubject, in_flight_calls_key};
 use crate::item::{Item, from_item, n, number};
 use crate::media::{Medium, quota_key};
 use crate::post_write::{DeliveryWrite, PostWrite};
-use crate::posts::profile_count_key;
+use crate::posts::counts_key;
 use crate::schema::Table;
 
 /// What belongs to a profile and is not found by its id alone.
@@ -212,7 +212,7 @@ impl Store {
                 self.write_post(&write, now).await?;
             }
         }
-        self.erase_count(Table::Posts, profile_count_key(contents.user, contents.profile)).await?;
+        self.erase_count(Table::Posts, counts_key(contents.user, Some(contents.profile))).await?;
         Ok(contents.posts.len())
     }
 }

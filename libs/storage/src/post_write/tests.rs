@@ -80,7 +80,7 @@ async fn concurrent_posts_are_all_counted() {
 }
 
 #[tokio::test]
-async fn scheduled_posts_of_each_profile_are_counted() {
+async fn posts_of_each_profile_are_counted() {
     let fixture = Fixture::with_accounts(1).await;
     let (one, other) = (a_profile(&fixture.user).reference(), a_profile(&fixture.user).reference());
     let scheduled = async || {

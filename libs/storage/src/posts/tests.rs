@@ -22,11 +22,12 @@ fn label(raw: &str) -> Label {
 
 /// The expected page, according to the API contract.
 fn model(posts: &[Post], listing: &Listing) -> (Vec<PostId>, u64) {
-    let Filter { status, external_id, label, .. } = &listing.filter;
+    let Filter { status, external_id, label, profile, .. } = &listing.filter;
     let fits = |it: &&Post| {
         status.is_none_or(|status| it.status == status)
             && (external_id.is_none() || it.external_id == *external_id)
             && label.iter().all(|label| it.labels.contains(label))
+            && profile.is_none_or(|id| it.of_profile.as_ref().map(|it| it.profile_id) == Some(id))
     };
     let mut posts: Vec<_> = posts.iter().filter(fits).collect();
     posts.sort_by(|one, other| {
@@ -45,6 +46,7 @@ fn model(posts: &[Post], listing: &Listing) -> (Vec<PostId>, u64) {
 #[tokio::test]
 async fn every_page_matches_the_contract() {
     let (store, user, ids) = (store().await, a_user(), ids());
+    let profiles = [a_profile(&user).reference(), a_profile(&user).reference()];
     let mut posts: Vec<Post> = Vec::new();
     // Statuses and times that are not ordered like the ids, with many ties.
     let with_position = |post: Post, number: u64| {
@@ -52,7 +54,9 @@ async fn every_page_matches_the_contract() {
         let minutes = i64::try_from(number * 13 % 5).unwrap();
         let at = (status != PostStatus::Draft).then(|| noon() + TimeDelta::minutes(minutes));
         let external_id = ExternalId::parse(&(number % 4).to_string()).ok();
-        Post { status, scheduled_at: at, external_id, labels: vec![label("all"), label(&status.as_str()[..1])], ..post }
+        let of_profile = profiles.get(usize::try_from(number % 3).unwrap()).cloned();
+        let labels = vec![label("all"), label(&status.as_str()[..1])];
+        Post { status, scheduled_at: at, external_id, labels, of_profile, ..post }
     };
     for number in 0..34_u64 {
         let new = a_new_post(None, &[]);
@@ -79,7 +83,10 @@ async fn every_page_matches_the_contract() {
     let by_id = Filter { external_id: ExternalId::parse("3").ok(), ..Filter::default() };
     let scheduled = Filter { status: Some(PostStatus::Scheduled), ..by_label("all") };
     let statuses = PostStatus::ALL.into_iter().map(Some).chain([None]).map(Filter::by_status);
-    for filter in statuses.chain([by_label("all"), by_label("p"), by_label("none"), by_id, scheduled]) {
+    let of_profile = Filter { profile: Some(profiles[0].profile_id), ..Filter::default() };
+    let drafts_of_profile = Filter { status: Some(PostStatus::Draft), ..of_profile.clone() };
+    let others = [by_label("all"), by_label("p"), by_label("none"), by_id, scheduled, of_profile, drafts_of_profile];
+    for filter in statuses.chain(others) {
         for (sort, direction, per_page) in [
             (SortField::CreatedAt, Direction::Asc, 4),
             (SortField::CreatedAt, Direction::Desc, 15),
@@ -183,9 +190,11 @@ fn assert_consistent(page: &Page, listing: &Listing) {
 async fn page_is_consistent_during_concurrent_writes() {
     let (store, user) = (store().await, a_user());
     let mut posts = Vec::new();
+    let profile = a_profile(&user);
     for number in 0..24 {
         let post = domain::testing::a_post(&user, None, &[]);
-        let post = Post { post_id: PostId::new(number + 1).unwrap(), ..post };
+        let of_profile = (number % 2 == 0).then(|| profile.reference());
+        let post = Post { post_id: PostId::new(number + 1).unwrap(), of_profile, ..post };
         write(&store, None, Some(&post)).await;
         posts.push(post);
     }
@@ -218,7 +227,8 @@ async fn page_is_consistent_during_concurrent_writes() {
     });
     let by_label = Filter { label: Some(label("odd")), ..Filter::default() };
     let by_status = [None, Some(PostStatus::Draft), Some(PostStatus::Scheduled)].map(Filter::by_status);
-    let readers = by_status.into_iter().chain([by_label]).map(|filter| {
+    let by_profile = Filter { profile: Some(profile.profile_id), ..Filter::default() };
+    let readers = by_status.into_iter().chain([by_label, by_profile]).map(|filter| {
         let (store, is_over) = (&store, &is_over);
         async move {
             for round in 0..120_u64 {
@@ -286,4 +296,6 @@ async fn limited_owner_finds_only_posts_accounts_and_files_of_its_profile() {
     assert_eq!(store.media(owner, &files).await.unwrap().len(), 1);
     assert_eq!(store.posts(user.user_id, &listing).await.unwrap().total, 3);
     assert_eq!(store.media(user.user_id, &files).await.unwrap().len(), 3);
+    crate::testing::corrupt_post(&store, &user).await;
+    assert_eq!(store.posts(owner, &listing).await.unwrap().total, 1, "posts of others are not read");
 }
