@@ -16,7 +16,8 @@ use domain::validation_errors::ValidationErrors;
 use storage::{DeliveryWrite, PostWrite, PostWritten};
 
 use crate::attachments::ids;
-use crate::create_post::{plan_limit_message, too_many};
+use crate::create_post::too_many;
+use crate::plan_limits::user_limit;
 use crate::uploads::note_published;
 use crate::{Scheduling, SchedulingError};
 
@@ -201,11 +202,11 @@ impl Scheduling {
         let context = self.store.load_post_context(owner, named, ids(&added), None, now).await?;
         let Some(user) = &context.user else { return Ok(ChangeDecision::Refused(Changed::NotThere)) };
         let plan = self.rules.plans.named(user.plan.as_deref());
-        if let (Some(max), Some(Some(_)), false) =
-            (plan.max_scheduled_posts, request.scheduled_at, before.status.is_pending())
-            && u64::from(max) <= context.counts.scheduled
+        if matches!(request.scheduled_at, Some(Some(_)))
+            && !before.status.is_pending()
+            && let Some(message) = user_limit(&plan, &context)
         {
-            return Ok(ChangeDecision::Refused(Changed::NotInPlan(plan_limit_message(max))));
+            return Ok(ChangeDecision::Refused(Changed::NotInPlan(message)));
         }
 
         let mut changes = request.clone();
@@ -227,7 +228,7 @@ impl Scheduling {
         let is_counted = before.status.is_pending() && before.of_profile == after.of_profile;
         if after.status == PostStatus::Scheduled
             && !is_counted
-            && let Some(message) = self.check_profile_limit(&plan, &after).await?
+            && let Some(message) = self.profile_limit(&plan, &after).await?
         {
             return Ok(ChangeDecision::Refused(Changed::NotInPlan(message)));
         }

@@ -7,12 +7,12 @@ use domain::delivery::Delivery;
 use domain::event::Event;
 use domain::id::{MediaId, UniqueNumber};
 use domain::owner::Owner;
-use domain::plan::Plan;
 use domain::post::{NewPost, Post, PostStatus};
 use domain::validation_errors::ValidationErrors;
 use storage::{DeliveryWrite, IdempotentRequest, PostContext, PostWrite, PostWritten, StorageError, StoredResponse};
 
 use crate::attachments::ids;
+use crate::plan_limits::user_limit;
 use crate::{Scheduling, SchedulingError};
 
 #[derive(Debug)]
@@ -125,10 +125,10 @@ impl Scheduling {
     ) -> Result<PostDecision, SchedulingError> {
         let Some(user) = &context.user else { return Ok(PostDecision::Refused(NotCreated::NoUser)) };
         let plan = self.rules.plans.named(user.plan.as_deref());
-        if let (Some(max), Some(_)) = (plan.max_scheduled_posts, request.scheduled_at)
-            && u64::from(max) <= context.counts.scheduled
+        if request.scheduled_at.is_some()
+            && let Some(message) = user_limit(&plan, context)
         {
-            return Ok(PostDecision::Refused(NotCreated::NotInPlan(plan_limit_message(max))));
+            return Ok(PostDecision::Refused(NotCreated::NotInPlan(message)));
         }
 
         let mut new = request.clone();
@@ -140,7 +140,7 @@ impl Scheduling {
             Err(errors) => return Ok(PostDecision::Refused(NotCreated::Invalid(errors))),
         };
         if request.scheduled_at.is_some()
-            && let Some(message) = self.check_profile_limit(&plan, &post).await?
+            && let Some(message) = self.profile_limit(&plan, &post).await?
         {
             return Ok(PostDecision::Refused(NotCreated::NotInPlan(message)));
         }
@@ -150,26 +150,6 @@ impl Scheduling {
             Some(message) => PostDecision::Refused(NotCreated::NotInPlan(message)),
             None => PostDecision::Accepted(Box::new(Post { write_id: write_id.get(), ..post })),
         })
-    }
-}
-
-impl Scheduling {
-    /// A message if the profile of a post has as many scheduled posts as the plan allows.
-    pub(crate) async fn check_profile_limit(
-        &self,
-        plan: &Plan,
-        post: &Post,
-    ) -> Result<Option<String>, SchedulingError> {
-        let (Some(max), Some(profile)) = (plan.max_scheduled_posts_per_profile, &post.of_profile) else {
-            return Ok(None);
-        };
-        let scheduled = self.store.scheduled_of_profile(post.user_id, profile.profile_id).await?;
-        Ok((u64::from(max) <= scheduled).then(|| {
-            format!(
-                "your plan allows {max} scheduled posts of each profile at a time (max_scheduled_posts_per_profile), and \
-                 this profile has that many; unschedule one, or wait until one is published"
-            )
-        }))
     }
 }
 
@@ -184,12 +164,6 @@ fn replay(stored_response: &StoredResponse, key: &IdempotentRequest) -> Result<C
 
 fn delivery_puts(deliveries: &[Delivery]) -> Vec<DeliveryWrite<'_>> {
     deliveries.iter().map(DeliveryWrite::Put).collect()
-}
-
-pub(crate) fn plan_limit_message(max: u32) -> String {
-    format!(
-        "your plan allows {max} scheduled posts at a time (max_scheduled_posts), and you have that many; unschedule one, or wait until one is published"
-    )
 }
 
 pub(crate) fn too_many() -> ValidationErrors {

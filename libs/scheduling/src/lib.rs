@@ -13,6 +13,7 @@ mod create_post;
 mod deliveries;
 mod error;
 mod options;
+mod plan_limits;
 mod roll_up;
 mod upload_quota;
 mod uploads;
