@@ -1,5 +1,5 @@
-//! Compares the scheduled posts of a user and a profile with the limits of the user's plan. Requests that are processed at
-//! the same time can exceed a limit by their number.
+//! Compares the scheduled posts of a user and a profile with the limits of the plan of the user. Requests that run at one
+//! time can exceed a limit by their number.
 
 use domain::plan::Plan;
 use domain::post::Post;
