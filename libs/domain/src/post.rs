@@ -7,6 +7,7 @@
 mod authority;
 mod change;
 mod charge;
+mod consent;
 mod if_match;
 mod request;
 mod segment;
