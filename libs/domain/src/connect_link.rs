@@ -1,4 +1,5 @@
-//! A connect link: with it, a customer of a user connects accounts for a profile, without an account of this service.
+//! A connect link: with it, a customer of a user connects accounts for a profile, or gives the consents that a post needs,
+//! without an account of this service.
 //!
 //! Each transition takes the link as it was read, and returns the link to write.
 
@@ -6,7 +7,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::connect_flow::FlowOwner;
-use crate::id::{ConnectLinkId, UserId};
+use crate::id::{ConnectLinkId, PostId, UserId};
+use crate::owner::Owner;
 use crate::profile::ProfileRef;
 
 pub const MIN_LIFETIME: TimeDelta = TimeDelta::minutes(1);
@@ -28,6 +30,9 @@ pub struct ConnectLink {
     /// The platforms that the customer may choose; empty for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub platforms: Vec<String>,
+    /// The consents for which the link asks, instead of accounts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consents: Option<LinkConsents>,
     /// The page of the user's product to which the browser returns.
     pub return_url: String,
     #[serde(with = "chrono::serde::ts_milliseconds")]
@@ -47,11 +52,18 @@ pub struct ConnectLink {
     pub has_ended: bool,
 }
 
-/// The result of a link that has ended. It is not stored, because an account can be connected while the customer ends the
-/// link.
+/// The consents that a post needs, one for each account whose platform requires it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkConsents {
+    /// A post of the link's profile.
+    pub post_id: PostId,
+    /// Whether the customer has given all of them. Later changes of the post void consents, but not this result.
+    pub are_given: bool,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkResult {
-    /// At least one account was connected.
+    /// At least one account was connected, or every consent was given.
     Completed,
     Cancelled,
 }
@@ -74,6 +86,8 @@ pub enum LinkError {
     Ended,
     /// [`MAX_FLOWS`] is reached.
     Spent,
+    /// The link asks for consents instead of accounts, or for accounts instead of consents.
+    AnotherPurpose,
 }
 
 impl ConnectLink {
@@ -82,9 +96,21 @@ impl ConnectLink {
         self.expires_at + REMEMBERED
     }
 
+    /// The profile, as the owner of everything that the customer reads and writes.
+    pub fn owner(&self) -> Owner {
+        Owner { user_id: self.user_id, limited_to: Some(self.of_profile.profile_id) }
+    }
+
     /// Whether the customer may connect accounts of this platform.
     pub fn offers(&self, platform: &str) -> bool {
-        self.platforms.is_empty() || self.platforms.iter().any(|it| it == platform)
+        self.consents.is_none() && (self.platforms.is_empty() || self.platforms.iter().any(|it| it == platform))
+    }
+
+    /// The result of a link that has ended. Whether an account was connected is not stored with the link, because that can
+    /// happen while the customer ends it.
+    pub fn result(&self, is_connected: bool) -> LinkResult {
+        let is_complete = self.consents.as_ref().map_or(is_connected, |it| it.are_given);
+        if is_complete { LinkResult::Completed } else { LinkResult::Cancelled }
     }
 
     /// Checks that this browser has opened the link, and that it has neither ended nor expired.
@@ -115,6 +141,9 @@ impl ConnectLink {
     /// Adds a connect flow, before it is stored, so that no flow is unknown to its link.
     pub fn start_flow(mut self, browser: &FlowOwner, hash: &str, now: DateTime<Utc>) -> Result<Self, LinkError> {
         self.check(Some(browser), now)?;
+        if self.consents.is_some() {
+            return Err(LinkError::AnotherPurpose);
+        }
         if MAX_FLOWS <= self.flows.len() {
             return Err(LinkError::Spent);
         }
@@ -128,6 +157,13 @@ impl ConnectLink {
             Ok(()) | Err(LinkError::Expired) => Ok(Self { has_ended: true, revision: self.revision + 1, ..self }),
             Err(error) => Err(error),
         }
+    }
+
+    /// The customer has given every consent that the post needs, which ends the link, also when it has expired since.
+    pub fn complete(self, browser: &FlowOwner, now: DateTime<Utc>) -> Result<Self, LinkError> {
+        let mut after = self.finish(browser, now)?;
+        after.consents.as_mut().ok_or(LinkError::AnotherPurpose)?.are_given = true;
+        Ok(after)
     }
 }
 

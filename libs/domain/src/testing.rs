@@ -103,6 +103,7 @@ pub fn a_connect_link() -> ConnectLink {
         user_id: profile.user_id,
         of_profile: profile.reference(),
         platforms: Vec::new(),
+        consents: None,
         return_url: "https://product.example/connected".to_owned(),
         created_at: noon(),
         expires_at: noon() + DEFAULT_LIFETIME,

@@ -68,6 +68,7 @@ pub(crate) async fn create_connect_link(
         user_id: caller.user_id(),
         of_profile,
         platforms,
+        consents: None,
         return_url,
         created_at: now,
         expires_at: now + lifetime,

@@ -273,6 +273,7 @@ impl LinkVisit<'_> {
                 let page = Page::render("This link has expired", &page)?.branded(&self.app.connect_links.brand);
                 Ok(page.status(StatusCode::GONE).into_response())
             }
+            LinkError::AnotherPurpose => Ok(Redirect::to(&link_accounts_path(&self.loaded.key)).into_response()),
             LinkError::Spent => {
                 let text = format!(
                     "This link accepts {MAX_FLOWS} attempts. To connect another account, ask {recipient} for a new link."
@@ -291,10 +292,10 @@ impl LinkVisit<'_> {
     async fn ended(&self) -> Result<Response, FlowAccessError> {
         let link = &self.loaded.link;
         let connected = self.app.connect_flows().connected_with(link).await?;
-        let (result, heading) = if connected.connections.is_empty() {
-            (LinkResult::Cancelled, "No accounts were connected")
-        } else {
-            (LinkResult::Completed, "Your accounts are connected")
+        let result = link.result(!connected.connections.is_empty());
+        let heading = match result {
+            LinkResult::Cancelled => "No accounts were connected",
+            LinkResult::Completed => "Your accounts are connected",
         };
         let mut url = Url::parse(&link.return_url).map_err(|_| ConnectionsError::InvalidUrl)?;
         let mut query = url.query_pairs_mut();

@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{a_connect_link, noon};
+use crate::testing::{a_connect_link, ids, noon};
 
 fn browser(name: &str) -> FlowOwner {
     FlowOwner::Guest(name.to_owned())
@@ -7,6 +7,11 @@ fn browser(name: &str) -> FlowOwner {
 
 fn opened(by: &FlowOwner) -> ConnectLink {
     a_connect_link().open(by, noon()).unwrap()
+}
+
+fn opened_for_consents(by: &FlowOwner) -> ConnectLink {
+    let consents = Some(LinkConsents { post_id: ids().fresh(), are_given: false });
+    ConnectLink { consents, ..opened(by) }
 }
 
 #[test]
@@ -61,4 +66,40 @@ fn link_offers_its_platforms_or_all() {
     let restricted = ConnectLink { platforms: vec!["mastodon".to_owned()], ..a_connect_link() };
     assert!(restricted.offers("mastodon") && !restricted.offers("bluesky"));
     assert!(a_connect_link().offers("bluesky"));
+}
+
+#[test]
+fn link_for_consents_connects_no_accounts() {
+    let by = browser("first");
+    let link = opened_for_consents(&by);
+
+    assert!(!link.offers("mastodon"));
+    assert_eq!(link.start_flow(&by, "flow", noon()), Err(LinkError::AnotherPurpose));
+    assert_eq!(opened(&by).complete(&by, noon()), Err(LinkError::AnotherPurpose));
+}
+
+#[test]
+fn link_for_consents_is_completed_when_all_are_given() {
+    let (by, other) = (browser("first"), browser("second"));
+    let link = opened_for_consents(&by);
+    let expiry = link.expires_at;
+
+    let given = link.clone().complete(&by, noon()).unwrap();
+    let cancelled = link.clone().finish(&by, noon()).unwrap();
+
+    assert_eq!((given.has_ended, given.result(false)), (true, LinkResult::Completed));
+    assert_eq!((cancelled.has_ended, cancelled.result(true)), (true, LinkResult::Cancelled));
+    assert_eq!(cancelled.complete(&by, noon()), Err(LinkError::Ended));
+    assert_eq!(given.finish(&by, noon()), Err(LinkError::Ended));
+    assert_eq!(link.clone().complete(&other, noon()), Err(LinkError::AnotherBrowser));
+    assert!(
+        link.complete(&by, expiry).unwrap().has_ended,
+        "the consents are stored, whether the link has expired or not"
+    );
+}
+
+#[test]
+fn link_for_accounts_is_completed_when_one_is_connected() {
+    assert_eq!(a_connect_link().result(true), LinkResult::Completed);
+    assert_eq!(a_connect_link().result(false), LinkResult::Cancelled);
 }
