@@ -2,34 +2,23 @@
 //! where the deployment permits guests ([`domain::connect_flow::ConnectFlow::access`]). And the
 //! responses to the others.
 
-use std::convert::Infallible;
 use std::net::IpAddr;
 
 use api::page::{Brand, Page, PageError, PageResult};
-use api::session::{cookie, set_cookie, sign_in, sign_in_again_path};
-use api::{ClientIp, PermitError, SignedIn};
+use api::session::{sign_in, sign_in_again_path};
+use api::{ClientIp, GuestCookie, PermitError, SignedIn};
 use askama::Template;
 use axum::extract::{FromRequestParts, OptionalFromRequestParts};
-use axum::http::header::SET_COOKIE;
+use axum::http::StatusCode;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
-use chrono::TimeDelta;
 use connecting::{ConnectingError, LoadedFlow, link_accounts_path};
 use domain::connect_flow::{EntryPoint, FlowAccess, FlowOwner};
-use domain::token;
-use secrecy::{ExposeSecret, SecretString};
 use storage::StorageError;
 
 use crate::App;
 use crate::error::ConnectionsError;
 use crate::recipient::Recipient;
-
-/// Identifies the browser of a guest.
-const COOKIE_NAME: &str = "__Host-connect-flow";
-
-/// Longer than the lifetime of a connect link and of its flows.
-const LIFETIME: TimeDelta = TimeDelta::days(8);
 
 pub(crate) enum Participant {
     Owner(SignedIn),
@@ -42,8 +31,6 @@ pub(crate) struct Visitor {
     guest_cookie: Option<GuestCookie>,
     address: IpAddr,
 }
-
-pub(crate) struct GuestCookie(SecretString);
 
 /// A connect flow with the participant who continues it and the recipient of the account.
 pub(crate) struct FlowVisit {
@@ -119,8 +106,9 @@ impl App {
         };
         if let (Some(link), Participant::Guest(browser)) = (&loaded.flow.link, &participant) {
             let now = self.api.clock.now();
-            let found = self.connect_flows().find_link(link.key.clone()).await?.ok_or(FlowAccessError::Unknown)?;
-            if loaded.flow.is_open(now) && found.link.check(Some(&browser.owner()), now).is_err() {
+            let found =
+                self.api.store.remembered_connect_link(&link.key, now).await?.ok_or(FlowAccessError::Unknown)?;
+            if loaded.flow.is_open(now) && found.check(Some(&browser.owner()), now).is_err() {
                 return Err(FlowAccessError::LinkClosed { page: link_accounts_path(&link.key) });
             }
         }
@@ -179,53 +167,10 @@ impl Participant {
     }
 }
 
-impl GuestCookie {
-    fn from_headers(headers: &HeaderMap) -> Option<Self> {
-        cookie(headers, COOKIE_NAME).filter(|it| !it.is_empty()).map(|it| Self(it.into()))
-    }
-
-    pub(crate) fn random() -> Self {
-        Self(token::random_token())
-    }
-
-    pub(crate) fn owner(&self) -> FlowOwner {
-        FlowOwner::Guest(token::hash(self.0.expose_secret()))
-    }
-
-    /// The value of the hidden field `csrf` of each form.
-    pub(crate) fn csrf(&self) -> String {
-        token::hash(&format!("form#{}", self.0.expose_secret()))
-    }
-
-    /// Rejects a form that does not come from a page of this browser.
-    pub(crate) fn check(&self, csrf: &str) -> PageResult<()> {
-        if token::hash(csrf) == token::hash(&self.csrf()) {
-            return Ok(());
-        }
-        let text = "Open the link again. If you see this page once more, allow cookies for this site in your browser.";
-        Err(PageError::new(StatusCode::FORBIDDEN, "This form is out of date", text))
-    }
-
-    /// Adds the cookie to the response.
-    pub(crate) fn respond(&self, inner: impl IntoResponse) -> Response {
-        let mut response = inner.into_response();
-        response.headers_mut().append(SET_COOKIE, set_cookie(COOKIE_NAME, &self.0, LIFETIME));
-        response
-    }
-}
-
-impl<S: Sync> OptionalFromRequestParts<S> for GuestCookie {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Option<Self>, Infallible> {
-        Ok(Self::from_headers(&parts.headers))
-    }
-}
-
 impl IntoResponse for FlowAccessError {
     fn into_response(self) -> Response {
         match self {
-            Self::Unknown => unknown_flow().into_response(),
+            Self::Unknown => PageError::unknown_link().into_response(),
             Self::SignedOut { back: return_path } => Redirect::to(&sign_in(&return_path)).into_response(),
             Self::AnotherUser { session, owner, back: return_path } => {
                 let page = AnotherUserPage { owner, sign_in: sign_in_again_path(&return_path) };
@@ -234,21 +179,11 @@ impl IntoResponse for FlowAccessError {
                     Err(error) => error.into_response(),
                 }
             }
-            Self::AnotherBrowser => {
-                let text = "Nothing was connected here. If you opened the link yourself, continue in that browser. \
-                            Otherwise, ask the sender for a new link.";
-                PageError::new(StatusCode::FORBIDDEN, "This link is open in another browser", text).into_response()
-            }
+            Self::AnotherBrowser => PageError::another_browser().into_response(),
             Self::LinkClosed { page } => Redirect::to(&page).into_response(),
             Self::Page(error) => error.into_response(),
         }
     }
-}
-
-fn unknown_flow() -> PageError {
-    let text =
-        "Go back to the app, the page or the message that the link came from, and start over or ask for a new link.";
-    PageError::new(StatusCode::NOT_FOUND, "This link has expired or is invalid", text)
 }
 
 impl From<PermitError> for FlowAccessError {

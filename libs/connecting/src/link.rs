@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use domain::connect_flow::{ConnectFlow, FlowLink, FlowOwner, FlowState};
 use domain::connect_link::{ConnectLink, LinkError};
 use domain::connection::Connection;
-use domain::owner::Owner;
 use domain::token;
 use platforms::Connect;
 use secrecy::{ExposeSecret, SecretString};
@@ -44,16 +43,6 @@ impl ConnectFlows {
         let secret = token::random_token();
         self.store.put_connect_link(&token::hash(secret.expose_secret()), link).await?;
         Ok(secret)
-    }
-
-    /// The link with this key, while it is remembered and its profile exists.
-    pub async fn find_link(&self, key: String) -> Result<Option<LoadedLink>, ConnectingError> {
-        let now = self.clock.now();
-        let Some(link) = self.store.connect_link(&key).await?.filter(|it| now < it.remembered_until()) else {
-            return Ok(None);
-        };
-        let profile = self.store.profile(link.user_id, link.of_profile.profile_id).await?;
-        Ok(profile.map(|_| LoadedLink { key, link }))
     }
 
     /// Writes a transition. If the link has changed since it was read, the transition is decided again for the changed
@@ -113,8 +102,7 @@ impl ConnectFlows {
         let mut flows = self.store.connect_flows(&link.flows).await?;
         flows.sort_by_key(|it| it.created_at);
         let ids: BTreeSet<_> = flows.iter().flat_map(ConnectFlow::connections).collect();
-        let owner = Owner { user_id: link.user_id, limited_to: Some(link.of_profile.profile_id) };
-        let mut connections = self.store.connections_by_id(owner, ids).await?;
+        let mut connections = self.store.connections_by_id(link.owner(), ids).await?;
         connections.sort_by_key(|it| it.connection_id);
         let last = flows.pop().filter(|it| it.state == FlowState::Completed);
         Ok(LinkAccounts { connections, left_out: last.and_then(|it| it.reason) })

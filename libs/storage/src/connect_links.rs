@@ -1,5 +1,6 @@
 //! Connect links. [`domain::connect_link`] decides how they change.
 
+use chrono::{DateTime, Utc};
 use domain::connect_link::ConnectLink;
 
 use crate::Store;
@@ -21,6 +22,19 @@ impl Store {
     pub async fn connect_link(&self, hash: &str) -> Result<Option<ConnectLink>, StorageError> {
         let found = self.client.get_item().table_name(self.table(Table::ConnectFlows)).set_key(Some(key(hash)));
         found.consistent_read(true).send().await?.item.map(from_item).transpose()
+    }
+
+    /// The link whose secret has this hash, while it is remembered and its profile exists.
+    pub async fn remembered_connect_link(
+        &self,
+        hash: &str,
+        now: DateTime<Utc>,
+    ) -> Result<Option<ConnectLink>, StorageError> {
+        let Some(link) = self.connect_link(hash).await?.filter(|it| now < it.remembered_until()) else {
+            return Ok(None);
+        };
+        let profile = self.profile(link.user_id, link.of_profile.profile_id).await?;
+        Ok(profile.map(|_| link))
     }
 
     /// Writes a transition, on condition that the stored link has this revision.

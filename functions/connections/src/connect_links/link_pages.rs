@@ -3,7 +3,7 @@
 //! nothing: mail servers and messengers fetch links before people do.
 
 use api::page::{Page, PageForm, PlatformMark};
-use api::{ClientIp, Segments};
+use api::{ClientIp, GuestCookie, Segments};
 use askama::Template;
 use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -21,7 +21,7 @@ use url::Url;
 use crate::App;
 use crate::error::ConnectionsError;
 use crate::flow_pages::{redirect_page, sentence, with_refresh};
-use crate::participant::{FlowAccessError, GuestCookie};
+use crate::participant::FlowAccessError;
 use crate::recipient::Recipient;
 
 /// A connect link with the browser of a customer.
@@ -203,11 +203,9 @@ pub(crate) async fn show_brand_style(State(app): State<App>) -> Response {
 impl App {
     /// Finds a link; changes nothing.
     async fn visit_link(&self, key: String, cookie: Option<GuestCookie>) -> Result<LinkVisit<'_>, FlowAccessError> {
-        let loaded = self.connect_flows().find_link(key).await?.ok_or(FlowAccessError::Unknown)?;
-        let user = self.api.store.user(loaded.link.user_id).await?.filter(|it| !it.disabled);
-        let user = user.ok_or(FlowAccessError::Unknown)?;
-        let cookie = cookie.unwrap_or_else(GuestCookie::random);
-        Ok(LinkVisit { app: self, loaded, cookie, recipient: Recipient::new(&user) })
+        let found = self.api.visit_link(key, cookie).await?.ok_or(FlowAccessError::Unknown)?;
+        let api::LinkVisit { key, link, user, cookie } = found;
+        Ok(LinkVisit { app: self, loaded: LoadedLink { key, link }, cookie, recipient: Recipient::new(&user) })
     }
 }
 

@@ -82,6 +82,19 @@ impl PageError {
             .with_link(sign_in, "Sign in")
     }
 
+    /// A connect flow or a connect link that does not exist, or has expired.
+    pub fn unknown_link() -> Self {
+        let text = "Go back to the app, the page or the message that the link came from, and start over or ask for a new link.";
+        Self::new(StatusCode::NOT_FOUND, "This link has expired or is invalid", text)
+    }
+
+    /// A connect flow or a connect link that belongs to another browser.
+    pub fn another_browser() -> Self {
+        let text = "Nothing was changed here. If you opened the link yourself, continue in that browser. Otherwise, ask \
+                    the sender for a new link.";
+        Self::new(StatusCode::FORBIDDEN, "This link is open in another browser", text)
+    }
+
     /// The rate limit is reached for this many seconds.
     pub(crate) fn too_many(wait: u64) -> Self {
         let unit = if wait == 1 { "second" } else { "seconds" };
