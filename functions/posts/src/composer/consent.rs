@@ -2,12 +2,14 @@
 //! The connections function shows the page with that form.
 
 use api::page::{ConsentAction, ConsentProblem, Page, PageError, PageForm, PageResult, consent_page};
-use api::{ClientIp, Segments, SignedIn};
+use api::{ClientIp, Fields, Segments, SignedIn};
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
+use chrono::{DateTime, Utc};
 use domain::id::{ConnectionId, MediaId};
 use domain::media::MediaPath;
-use domain::post::{Authority, IfMatch, NewTarget, Post, PostStatus, Target, TargetStatus};
+use domain::post::{Authority, Changes, IfMatch, NewTarget, Post, PostStatus, Target, TargetStatus};
+use domain::time_zone::TimeZone;
 use domain::validation_errors::ValidationErrors;
 use serde_json::{Map, Value};
 
@@ -18,6 +20,15 @@ use crate::error::PostsError;
 use crate::posts_forms::{self, RevisionForm, find};
 use crate::request;
 use crate::response::links;
+
+/// The form of the page of consent, as a person has sent it.
+struct GivenConsent {
+    account: ConnectionId,
+    /// The post with the choices of the person.
+    entries: Entries,
+    problem: Option<ConsentProblem>,
+    condition: IfMatch,
+}
 
 /// Stores what a person chose on the page of consent, and publishes or schedules the post once no other account needs a
 /// consent.
@@ -32,36 +43,26 @@ pub(crate) async fn submit_consent(
     let post = find(&app, &session, &post).await?;
     let target = ConnectionId::parse(&account).and_then(|id| post.targets.iter().find(|it| it.connection_id == id));
     let target = target.ok_or(PostsError::NotFound)?;
-    let account = target.connection_id;
     let (action, asked) = match given.get("do") {
         "schedule" => (Action::Schedule, ConsentAction::Schedule),
         "publish_now" => (Action::PublishNow, ConsentAction::PublishNow),
         _ => return Err(PageError::forged()),
     };
-    let (at, discloses) = (given.get("at"), given.is_checked("disclose"));
-    let promotes = discloses.then(|| (given.is_checked("brand_organic"), given.is_checked("brand_content")));
-    let problem = ConsentProblem::find(given.get("visibility"), promotes);
+    let at = given.get("at");
 
     let form = PageRequest::new(&app, &session).await?;
-    let mut entries = Entries::from_post(&post, &session.zone());
-    entries.choose(account, post.text_of(target).as_str(), &given);
-    entries.set_time(at);
-    let waiting = form.awaiting_consent(Some(&post), &entries, has_consented);
-    let next = waiting.into_iter().find(|it| *it != account);
-    let mut body = entries.body(form.options());
+    let mut consent = GivenConsent::new(&post, target, &given, &session.zone())?;
+    consent.entries.set_time(at);
+    let waiting = form.awaiting_consent(Some(&post), &consent.entries, has_consented);
+    let next = waiting.into_iter().find(|it| *it != consent.account);
+    let mut body = consent.entries.body(form.options());
     let mut errors = ValidationErrors::new();
-    if problem.is_none() && next.is_none() {
-        let scheduled_at = form.scheduled_at(Some(&post), action, &entries, &mut errors);
+    if consent.problem.is_none() && next.is_none() {
+        let scheduled_at = form.scheduled_at(Some(&post), action, &consent.entries, &mut errors);
         body.extend(scheduled_at.map(|it| ("scheduled_at".to_owned(), it)));
     }
-    let revision = given.revision().ok_or_else(PageError::forged)?;
-    let condition = Some(IfMatch::revision(revision));
-    let now = app.api.clock.now();
-    let mut request = request::changes(fields(body, errors), Authority::default(), condition, now);
-    for target in request.targets.iter_mut().flatten().filter(|it| it.connection_id == account && problem.is_none()) {
-        target.consented_at = Some(now);
-    }
-    let id = post.post_id;
+    let request = consent.changes(fields(body, errors), Authority::default(), app.api.clock.now());
+    let (id, GivenConsent { account, entries, problem, .. }) = (post.post_id, consent);
     let page = |account, problem| Redirect::to(&consent_page(account, id, asked, at, problem)).into_response();
     match form.change(address, post, request).await? {
         None => Ok(match (problem, next) {
@@ -73,6 +74,34 @@ pub(crate) async fn submit_consent(
             let post = find(&app, &session, &id.to_string()).await?;
             Ok(form.render(Some(&post), &entries, report).await?.into_response())
         }
+    }
+}
+
+impl GivenConsent {
+    /// Reads the form for a target of the post.
+    fn new(post: &Post, target: &Target, given: &Entries, zone: &TimeZone) -> PageResult<Self> {
+        let promotes = given
+            .is_checked("disclose")
+            .then(|| (given.is_checked("brand_organic"), given.is_checked("brand_content")));
+        let account = target.connection_id;
+        let mut entries = Entries::from_post(post, zone);
+        entries.choose(account, post.text_of(target).as_str(), given);
+        Ok(Self {
+            account,
+            entries,
+            problem: ConsentProblem::find(given.get("visibility"), promotes),
+            condition: IfMatch::revision(given.revision().ok_or_else(PageError::forged)?),
+        })
+    }
+
+    /// The change that stores the choices, and the consent if they have no problem.
+    fn changes(&self, fields: Fields, authority: Authority, now: DateTime<Utc>) -> Changes {
+        let mut changes = request::changes(fields, authority, Some(self.condition.clone()), now);
+        let targets = changes.targets.iter_mut().flatten();
+        for target in targets.filter(|it| it.connection_id == self.account && self.problem.is_none()) {
+            target.consented_at = Some(now);
+        }
+        changes
     }
 }
 
@@ -103,10 +132,14 @@ pub(crate) async fn show_file(
     session: SignedIn,
     Segments((post, file)): Segments<(String, String)>,
 ) -> PageResult<Redirect> {
-    let post = find(&app, &session, &post).await?;
-    let file = MediaId::parse(&file).and_then(|id| post.files().find(|it| it.media_id == id));
+    file_link(&app, &find(&app, &session, &post).await?, &file).await
+}
+
+/// Redirects to a file of this post.
+async fn file_link(app: &App, post: &Post, file: &str) -> PageResult<Redirect> {
+    let file = MediaId::parse(file).and_then(|id| post.files().find(|it| it.media_id == id));
     let file = file.ok_or(PostsError::NotFound)?;
-    let path = MediaPath::new(session.user, file.media_id, file.mime_type);
+    let path = MediaPath::new(post.user_id, file.media_id, file.mime_type);
     let links = links(&app.scheduling.bucket, [path].into_iter()).await;
     let link = links.get(&file.media_id).filter(|it| !it.is_empty());
     Ok(Redirect::temporary(link.ok_or(PostsError::NoLink)?))
