@@ -7,6 +7,7 @@
 
 pub(crate) mod consent;
 mod entries;
+pub(crate) mod link_consent;
 mod local_time;
 mod preview;
 mod report;
@@ -311,10 +312,7 @@ impl<'a> PageRequest<'a> {
 
     /// The options of an account's platform.
     fn options(&self) -> impl Fn(ConnectionId) -> &'static [OptionSpec] {
-        |id| {
-            let account = self.connections.iter().find(|it| it.connection_id == id);
-            self.app.scheduling.rules.vocabulary.options(account.map_or("", |it| it.provider.as_str()))
-        }
+        options(self.app, &self.connections)
     }
 
     /// The body of the request that a button stands for, and what is wrong with the form itself.
@@ -415,6 +413,14 @@ impl<'a> PageRequest<'a> {
         let title = if post.is_some() { "Your post" } else { "New post" };
         let page = Page::render(title, &page)?.signed_in(session).with_account_navigation(AccountPage::Posts);
         Ok(page.with_images().with_uploads(upload_origin(app).await).status(report.status))
+    }
+}
+
+/// The options of the platform of each of these accounts.
+fn options(app: &App, connections: &[Connection]) -> impl Fn(ConnectionId) -> &'static [OptionSpec] {
+    |id| {
+        let account = connections.iter().find(|it| it.connection_id == id);
+        app.scheduling.rules.vocabulary.options(account.map_or("", |it| it.provider.as_str()))
     }
 }
 

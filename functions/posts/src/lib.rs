@@ -52,5 +52,7 @@ pub fn router(app: App) -> Router {
         .route("/account/posts/{post}/cancel", post(posts_forms::cancel))
         .route("/account/posts/{post}/delete", post(posts_forms::delete))
         .route("/account/posts/{post}/try-again", post(composer::consent::try_again))
+        .route("/connect-links/{link}/consent/{account}", post(composer::link_consent::submit_link_consent))
+        .route("/connect-links/{link}/files/{file}", get(composer::link_consent::show_link_file))
         .with_state(app)
 }

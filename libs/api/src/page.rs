@@ -18,7 +18,7 @@ use http::{HeaderValue, StatusCode};
 
 pub use account_page::AccountPage;
 pub use brand::Brand;
-pub use consent::{ConsentAction, ConsentProblem, consent_form, consent_page};
+pub use consent::{ConsentAction, ConsentProblem, consent_form, consent_page, link_consent_form, link_consent_page};
 pub(crate) use error::failed;
 pub use error::{PageError, PageResult};
 pub use form::{PageForm, PageQuery, parameters};

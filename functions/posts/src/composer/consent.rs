@@ -22,11 +22,11 @@ use crate::request;
 use crate::response::links;
 
 /// The form of the page of consent, as a person has sent it.
-struct GivenConsent {
-    account: ConnectionId,
+pub(super) struct GivenConsent {
+    pub(super) account: ConnectionId,
     /// The post with the choices of the person.
-    entries: Entries,
-    problem: Option<ConsentProblem>,
+    pub(super) entries: Entries,
+    pub(super) problem: Option<ConsentProblem>,
     condition: IfMatch,
 }
 
@@ -79,7 +79,7 @@ pub(crate) async fn submit_consent(
 
 impl GivenConsent {
     /// Reads the form for a target of the post.
-    fn new(post: &Post, target: &Target, given: &Entries, zone: &TimeZone) -> PageResult<Self> {
+    pub(super) fn new(post: &Post, target: &Target, given: &Entries, zone: &TimeZone) -> PageResult<Self> {
         let promotes = given
             .is_checked("disclose")
             .then(|| (given.is_checked("brand_organic"), given.is_checked("brand_content")));
@@ -95,7 +95,7 @@ impl GivenConsent {
     }
 
     /// The change that stores the choices, and the consent if they have no problem.
-    fn changes(&self, fields: Fields, authority: Authority, now: DateTime<Utc>) -> Changes {
+    pub(super) fn changes(&self, fields: Fields, authority: Authority, now: DateTime<Utc>) -> Changes {
         let mut changes = request::changes(fields, authority, Some(self.condition.clone()), now);
         let targets = changes.targets.iter_mut().flatten();
         for target in targets.filter(|it| it.connection_id == self.account && self.problem.is_none()) {
@@ -136,7 +136,7 @@ pub(crate) async fn show_file(
 }
 
 /// Redirects to a file of this post.
-async fn file_link(app: &App, post: &Post, file: &str) -> PageResult<Redirect> {
+pub(super) async fn file_link(app: &App, post: &Post, file: &str) -> PageResult<Redirect> {
     let file = MediaId::parse(file).and_then(|id| post.files().find(|it| it.media_id == id));
     let file = file.ok_or(PostsError::NotFound)?;
     let path = MediaPath::new(post.user_id, file.media_id, file.mime_type);

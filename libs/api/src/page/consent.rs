@@ -71,7 +71,7 @@ impl fmt::Display for ConsentProblem {
     }
 }
 
-/// The path of the page.
+/// The path of the page for a signed-in user.
 pub fn consent_page(
     connection: ConnectionId,
     post: PostId,
@@ -87,9 +87,20 @@ pub fn consent_page(
     format!("/account/connections/{connection}/consent/{post}?{}", query.finish())
 }
 
-/// The path that the form of the page is sent to.
+/// The path that the user's form is sent to.
 pub fn consent_form(connection: ConnectionId, post: PostId) -> String {
     format!("/account/posts/{post}/consent/{connection}")
+}
+
+/// The path of the page for the customer with a connect link.
+pub fn link_consent_page(key: &str, problem: Option<ConsentProblem>) -> String {
+    let query = problem.map(|it| format!("?problem={}", it.name())).unwrap_or_default();
+    format!("/connect-links/{key}/consent{query}")
+}
+
+/// The path that the customer's form is sent to.
+pub fn link_consent_form(key: &str, connection: ConnectionId) -> String {
+    format!("/connect-links/{key}/consent/{connection}")
 }
 
 #[cfg(test)]
