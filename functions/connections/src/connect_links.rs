@@ -1,4 +1,5 @@
-//! Connect links: a customer connects accounts for a profile of a user, without an account of this service.
+//! Connect links: a customer connects accounts for a profile of a user, or agrees to a post, without an account of this
+//! service.
 //!
 //! `create_connect_link` is the operation; `link_pages` are the pages that the customer sees. An account is connected by a
 //! connect flow of the link, and its pages lead back to the link's.

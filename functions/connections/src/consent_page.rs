@@ -1,18 +1,20 @@
 //! `/account/connections/{connection}/consent/{post}`: the page on which a person chooses a post's settings for an
-//! account and agrees to the platform's terms. Its order and texts are those that TikTok's audit requires. The posts
-//! function receives the form.
+//! account and agrees to the platform's terms. Its order and texts are those that TikTok's audit requires. The customer with
+//! a connect link sees the same page. The posts function receives the form.
 
 use api::page::{AccountPage, ConsentAction, ConsentProblem, Page, PageQuery, PageResult, PlatformMark, consent_form};
 use api::{Segments, SignedIn};
 use askama::Template;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
+use domain::connection::Connection;
 use domain::delivery::AttemptError;
 use domain::id::{ConnectionId, PostId};
 use domain::media::{Attachment, FileType};
 use domain::post::{Post, PostStatus, Target};
-use platforms::{CreatorInfo, Credentials};
+use platforms::{Connect, CreatorInfo, Credentials};
 use serde::Deserialize;
+use storage::ConnectionRecord;
 
 use crate::App;
 use crate::error::ConnectionsError;
@@ -30,13 +32,8 @@ pub(crate) struct ConsentQuery {
 #[derive(Template)]
 #[template(path = "consent.html")]
 struct ConsentPage<'a> {
-    csrf: &'a str,
-    path: String,
-    /// The path of the post, with the time that a draft does not store.
-    back: String,
+    form: &'a ConsentForm<'a>,
     post: &'a Post,
-    query: &'a ConsentQuery,
-    city: String,
     mark: PlatformMark,
     platform: &'a str,
     username: &'a str,
@@ -47,10 +44,43 @@ struct ConsentPage<'a> {
     /// "video" or "photo".
     noun: &'static str,
     /// The account's settings at this moment, or why it cannot publish the post.
-    creator: Result<CreatorInfo, String>,
+    creator: &'a Result<CreatorInfo, String>,
     switches: Vec<Switch>,
     /// What the person chose before.
     chosen: Chosen<'a>,
+}
+
+/// A post for an account, as the person sees it before agreeing.
+pub(crate) struct ConsentSubject<'a> {
+    pub(crate) post: &'a Post,
+    pub(crate) target: &'a Target,
+    pub(crate) connection: &'a Connection,
+    /// The account's settings at this moment, or why it cannot publish the post.
+    pub(crate) creator: Result<CreatorInfo, String>,
+}
+
+/// What the page of a user and that of a customer do not share.
+pub(crate) struct ConsentForm<'a> {
+    pub(crate) csrf: &'a str,
+    /// The path that the form is sent to.
+    pub(crate) path: String,
+    /// Further hidden fields.
+    pub(crate) fields: Vec<(&'static str, &'a str)>,
+    /// The path below which the files of the post are.
+    pub(crate) files: String,
+    pub(crate) problem: Option<ConsentProblem>,
+    /// What follows the consent.
+    pub(crate) hints: Vec<String>,
+    pub(crate) button: &'static str,
+    pub(crate) exit: Exit,
+}
+
+/// How the person leaves the page without agreeing.
+pub(crate) enum Exit {
+    /// A link to this path.
+    Back(String),
+    /// A form that is sent to this path.
+    Cancel(String),
 }
 
 /// Something that the person may allow other users to do.
@@ -95,51 +125,81 @@ pub(crate) async fn show_consent(
     let connection = &record.connection;
     let target = post.targets.iter().find(|it| it.connection_id == connection_id).ok_or(ConnectionsError::NoConsent)?;
     let platform = app.platforms.get(&connection.provider).ok_or(ConnectionsError::NoConsent)?;
-    if !matches!(post.status, PostStatus::Draft | PostStatus::Failed) {
+    if !post.accepts_consents() {
         return Ok(Redirect::to(&format!("/account/posts/{post_id}")).into_response());
     }
 
-    let now = app.api.clock.now();
-    let read = |credentials: Credentials| async move { platform.creator_info(&credentials, now).await };
-    let creator = match app.call_platform(platform, &record, read).await? {
-        Ok(Some(creator)) => check_duration(creator, post.media_of(target)),
-        Ok(None) => return Err(ConnectionsError::NoConsent.into()),
-        Err(AttemptError::Unauthorized { .. }) => {
-            return Err(ConnectionsError::LostGrant { title: connection.rules.title.clone() }.into());
-        }
-        Err(error) => Err(format!(
-            "{} does not accept a post of this account at the moment: {}. Try again later.",
-            connection.rules.title,
-            error.reason().trim_end_matches('.')
-        )),
+    let creator = app.creator(platform, &record, post.media_of(target)).await?;
+    let back = if query.at.is_empty() {
+        format!("/account/posts/{post_id}")
+    } else {
+        format!("/account/posts/{post_id}?at={}", query.at)
     };
-    let media = post.media_of(target);
-    let is_video = media.iter().any(|it| it.mime_type.file_type() == FileType::Video);
-    let chosen = Chosen(query.problem.map(|_| target));
-    let page = ConsentPage {
+    let mut hints = Vec::new();
+    if query.r#do == ConsentAction::Schedule {
+        hints.push(format!("The post is scheduled for {} ({}).", query.at.replace('T', " "), session.zone().city()));
+    }
+    if post.status == PostStatus::Draft {
+        hints.push("Until you agree, the post is a draft.".to_owned());
+    }
+    let form = ConsentForm {
         csrf: session.csrf(),
         path: consent_form(connection_id, post_id),
-        back: if query.at.is_empty() {
-            format!("/account/posts/{post_id}")
-        } else {
-            format!("/account/posts/{post_id}?at={}", query.at)
-        },
-        post: &post,
-        query: &query,
-        city: session.zone().city(),
-        mark: PlatformMark::new(&connection.provider),
-        platform: &connection.rules.title,
-        username: &connection.profile.shown_name(),
-        text: post.text_of(target).as_str(),
-        title: (!is_video).then(|| target.options.text("title").unwrap_or_default()),
-        files: media.iter().map(|it| FileView::new(post_id, it)).collect(),
-        noun: if is_video { "video" } else { "photo" },
-        switches: switches(&creator, is_video, &chosen),
-        creator,
-        chosen,
+        fields: vec![("do", query.r#do.name()), ("at", &query.at)],
+        files: format!("/account/posts/{post_id}/files"),
+        problem: query.problem,
+        hints,
+        button: if query.r#do == ConsentAction::Schedule { "Schedule" } else { "Publish now" },
+        exit: Exit::Back(back),
     };
-    let page = Page::render(format!("Post to {}", page.platform), &page)?.signed_in(&session);
-    Ok(page.with_account_navigation(AccountPage::Posts).with_images().with_consent().into_response())
+    let page = ConsentSubject { post: &post, target, connection, creator }.render(&form)?.signed_in(&session);
+    Ok(page.with_account_navigation(AccountPage::Posts).into_response())
+}
+
+impl App {
+    /// The account's settings at this moment, or why it cannot publish a post with these files.
+    pub(crate) async fn creator(
+        &self,
+        platform: &dyn Connect,
+        record: &ConnectionRecord,
+        media: &[Attachment],
+    ) -> Result<Result<CreatorInfo, String>, ConnectionsError> {
+        let (now, title) = (self.api.clock.now(), &record.connection.rules.title);
+        let read = |credentials: Credentials| async move { platform.creator_info(&credentials, now).await };
+        match self.call_platform(platform, record, read).await? {
+            Ok(Some(creator)) => Ok(check_duration(creator, media)),
+            Ok(None) => Err(ConnectionsError::NoConsent),
+            Err(AttemptError::Unauthorized { .. }) => Err(ConnectionsError::LostGrant { title: title.clone() }),
+            Err(error) => Ok(Err(format!(
+                "{title} does not accept a post of this account at the moment: {}. Try again later.",
+                error.reason().trim_end_matches('.')
+            ))),
+        }
+    }
+}
+
+impl ConsentSubject<'_> {
+    pub(crate) fn render(&self, form: &ConsentForm<'_>) -> PageResult<Page> {
+        let Self { post, target, connection, creator } = self;
+        let media = post.media_of(target);
+        let is_video = media.iter().any(|it| it.mime_type.file_type() == FileType::Video);
+        let chosen = Chosen(form.problem.map(|_| *target));
+        let page = ConsentPage {
+            form,
+            post,
+            mark: PlatformMark::new(&connection.provider),
+            platform: &connection.rules.title,
+            username: &connection.profile.shown_name(),
+            text: post.text_of(target).as_str(),
+            title: (!is_video).then(|| target.options.text("title").unwrap_or_default()),
+            files: media.iter().map(|it| FileView::new(&form.files, it)).collect(),
+            noun: if is_video { "video" } else { "photo" },
+            switches: switches(creator, is_video, &chosen),
+            creator,
+            chosen,
+        };
+        Ok(Page::render(format!("Post to {}", page.platform), &page)?.with_images().with_consent())
+    }
 }
 
 /// Photos have comments alone.
@@ -156,9 +216,9 @@ fn switches(creator: &Result<CreatorInfo, String>, is_video: bool, chosen: &Chos
 }
 
 impl FileView {
-    fn new(post: PostId, file: &Attachment) -> Self {
+    fn new(files: &str, file: &Attachment) -> Self {
         Self {
-            link: format!("/account/posts/{post}/files/{}", file.media_id),
+            link: format!("{files}/{}", file.media_id),
             is_video: file.mime_type.file_type() == FileType::Video,
             alt_text: file.alt_text.as_ref().map(|it| it.as_str().to_owned()).unwrap_or_default(),
         }

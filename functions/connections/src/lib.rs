@@ -114,6 +114,7 @@ pub fn router(app: App) -> Router {
         .route("/connect-links/brand.css", get(link_pages::show_brand_style))
         .route("/connect-links/{link}", get(link_pages::show_link).post(link_pages::open_link))
         .route("/connect-links/{link}/accounts", get(link_pages::show_link_accounts))
+        .route("/connect-links/{link}/consent", get(link_pages::consents::show_link_consent))
         .route("/connect-links/{link}/connect", post(link_pages::connect_with_link))
         .route("/connect-links/{link}/end", post(link_pages::end_link))
         .route("/connect/callback/{platform}", get(receive_callback::receive_callback))

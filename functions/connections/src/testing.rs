@@ -16,11 +16,12 @@ use cloud::seal::{DataKey, Envelope, LocalKeys};
 use domain::access_token::AccessToken;
 use domain::clock::Clock;
 use domain::event::Event;
-use domain::id::{ConnectionId, Ids, ProfileId};
+use domain::id::{ConnectionId, Ids, PostId, ProfileId};
 use domain::media::{Attachment, Facts, MimeType};
 use domain::options::{OptionKind, OptionSpec, OptionValue, PlatformOptions};
+use domain::post::Post;
 use domain::random::Random;
-use domain::scope::Scopes;
+use domain::scope::{Scope, Scopes};
 use domain::testing::{a_post, a_user, an_attachment, noon};
 use domain::user::User;
 use http_body_util::BodyExt;
@@ -241,12 +242,19 @@ impl Harness {
 
     /// A token of the user that is limited to this profile.
     pub(crate) async fn limited_token(&self, profile: u64) -> String {
+        self.granted(Scopes::from_requested(&[]), ProfileId::new(profile)).await
+    }
+
+    /// A token of the user with these scopes.
+    pub(crate) async fn token_with(&self, scopes: &[Scope]) -> String {
+        self.granted(Scopes::from_requested(scopes), None).await
+    }
+
+    async fn granted(&self, scopes: Scopes, profile_id: Option<ProfileId>) -> String {
         let token = AccessToken::mint(self.user.user_id);
         let now = self.clock.now();
-        let grant = TokenGrant {
-            profile_id: ProfileId::new(profile),
-            ..TokenGrant::made(self.user.user_id, Scopes::from_requested(&[]), now, now + TimeDelta::days(1))
-        };
+        let grant =
+            TokenGrant { profile_id, ..TokenGrant::made(self.user.user_id, scopes, now, now + TimeDelta::days(1)) };
         assert!(self.api.store.put_token(&token.hash(), &grant).await.unwrap().is_applied());
         token.secret().expose_secret().to_owned()
     }
@@ -290,15 +298,38 @@ impl Harness {
 
     /// Stores a draft for an account, with a video of this duration.
     pub(crate) async fn draft(&self, account: u64, duration_ms: u64, options: &[(&str, OptionValue)]) -> u64 {
-        let account = ConnectionId::new(account).unwrap();
-        let connection = self.api.store.connection(self.user.user_id, account).await.unwrap().unwrap().connection;
-        let mut post = a_post(&self.user, None, &[connection]);
+        self.draft_for(&[account], duration_ms, options).await
+    }
+
+    /// Like `draft`, for several accounts; the options are those of the first.
+    pub(crate) async fn draft_for(&self, accounts: &[u64], duration_ms: u64, options: &[(&str, OptionValue)]) -> u64 {
+        let mut connections = Vec::new();
+        for account in accounts {
+            let account = ConnectionId::new(*account).unwrap();
+            let record = self.api.store.connection(self.user.user_id, account).await.unwrap().unwrap();
+            connections.push(record.connection);
+        }
+        let mut post = a_post(&self.user, None, &connections);
         let facts = Some(Facts { duration_ms: Some(duration_ms), ..Facts::default() });
         post.media = vec![Attachment { mime_type: MimeType::Mp4, facts, ..an_attachment(1) }];
         post.targets[0].options = options.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         let write = PostWrite { after: Some(&post), ..PostWrite::default() };
         self.api.store.write_post(&write, noon()).await.unwrap();
         post.post_id.get()
+    }
+
+    /// Changes a post, as the posts function does.
+    pub(crate) async fn change_post(&self, id: u64, change: impl FnOnce(&mut Post)) {
+        let before = self.api.store.post(self.user.user_id, PostId::new(id).unwrap()).await.unwrap().unwrap();
+        let mut after = Post { revision: before.revision + 1, ..before.clone() };
+        change(&mut after);
+        let write = PostWrite { before: Some(&before), after: Some(&after), ..PostWrite::default() };
+        self.api.store.write_post(&write, noon()).await.unwrap();
+    }
+
+    pub(crate) async fn delete_post(&self, id: u64) {
+        let before = self.api.store.post(self.user.user_id, PostId::new(id).unwrap()).await.unwrap().unwrap();
+        self.api.store.write_post(&PostWrite { before: Some(&before), ..PostWrite::default() }, noon()).await.unwrap();
     }
 
     /// Makes other requests hold all of the user's permits until [`Harness::release_permits`].

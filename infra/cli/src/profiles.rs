@@ -17,8 +17,8 @@ const PER_PAGE: u64 = 100;
 
 /// Prints the URL, which the caller sends to the customer.
 pub(crate) async fn create_link(session: &Session, arguments: ConnectLink) -> Result<(), CliError> {
-    let ConnectLink { profile, return_url, platforms, expires_in } = arguments;
-    let link = NewConnectLink { profile_id: profile, platforms, return_url, expires_in };
+    let ConnectLink { profile, return_url, platforms, post, expires_in } = arguments;
+    let link = NewConnectLink { profile_id: profile, platforms, post_id: post, return_url, expires_in };
     let link = session.client.create_connect_link(&link).await?;
     output::line(if session.json { &link.json } else { link.url.expose_secret() })
 }

@@ -11,10 +11,11 @@ use axum::http::StatusCode;
 use chrono::TimeDelta;
 use cloud::audit;
 use contract::{NewConnectLink, Timestamp};
-use domain::connect_link::{ConnectLink, DEFAULT_LIFETIME, MAX_LIFETIME, MIN_LIFETIME};
-use domain::id::ProfileId;
+use domain::connect_link::{ConnectLink, DEFAULT_LIFETIME, LinkConsents, MAX_LIFETIME, MIN_LIFETIME};
+use domain::id::{PostId, ProfileId, UserId};
 use domain::owner::Owner;
 use domain::profile::ProfileRef;
+use domain::scope::Scope;
 use secrecy::ExposeSecret;
 use serde_json::Value;
 use storage::StorageError;
@@ -31,7 +32,7 @@ const MAX_PLATFORMS: usize = 50;
     operation_id = "connectLink.store",
     tag = PROFILES,
     summary = "Create a connect link",
-    description = "Send your customer to `url`. The customer connects accounts for the profile, without an account of this service, and returns to `return_url`. Only the first browser in which the customer continues can use the link. The response is 403 if the operator has set no `ReturnOrigins`.",
+    description = "Send your customer to `url`. The customer connects accounts for the profile, without an account of this service, and returns to `return_url`. With `post_id`, the customer instead agrees to the terms of the platforms for a post. Only the first browser in which the customer continues can use the link. The response is 403 if the operator has set no `ReturnOrigins`.",
     security(("token" = [])),
     request_body(content = NewConnectLink),
     responses((status = 201, description = "The link", body = contract::ConnectLink), Refused, BadBody)
@@ -46,9 +47,22 @@ pub(crate) async fn create_connect_link(
         let reason = "This deployment has no connect links. Ask its operator to set ReturnOrigins.";
         return Err(ApiError::Forbidden(reason.to_owned()));
     }
-    let mut fields = incoming.fields(&["profile_id", "platforms", "return_url", "expires_in"])?;
+    let mut fields = incoming.fields(&["profile_id", "platforms", "post_id", "return_url", "expires_in"])?;
     let of_profile = app.required_profile(caller.owner, &mut fields).await?;
     let platforms = app.listed_platforms(&mut fields);
+    let consents = match fields.integer("post_id") {
+        FieldValue::Value(_) if !caller.scopes.permit(Scope::PostsWrite) => {
+            let reason = "The token lacks the scope posts:write, which post_id requires. Ask for a token that has it.";
+            return Err(ApiError::Forbidden(reason.to_owned()));
+        }
+        FieldValue::Value(id) => {
+            if !platforms.is_empty() {
+                fields.add("platforms", "may not be given with post_id, because such a link connects no accounts");
+            }
+            app.requested_consents(caller.user_id(), of_profile.as_ref(), id, &mut fields).await?
+        }
+        FieldValue::Absent | FieldValue::Null | FieldValue::Invalid => None,
+    };
     let return_url = fields.required_text("return_url").and_then(|raw| match origins.return_url(&raw) {
         Ok(url) => Some(url),
         Err(error) => {
@@ -68,7 +82,7 @@ pub(crate) async fn create_connect_link(
         user_id: caller.user_id(),
         of_profile,
         platforms,
-        consents: None,
+        consents,
         return_url,
         created_at: now,
         expires_at: now + lifetime,
@@ -110,6 +124,41 @@ impl App {
             }
         };
         self.found_profile(owner, ProfileId::new(id), fields).await
+    }
+
+    /// The consents of a post of this profile, if it needs some.
+    async fn requested_consents(
+        &self,
+        user_id: UserId,
+        of_profile: Option<&ProfileRef>,
+        id: u64,
+        fields: &mut Fields,
+    ) -> Result<Option<LinkConsents>, StorageError> {
+        // An unknown profile is an error of its own.
+        let Some(profile) = of_profile else { return Ok(None) };
+        let owner = Owner { user_id, limited_to: Some(profile.profile_id) };
+        let post = match PostId::new(id) {
+            Some(id) => self.api.store.post(owner, id).await?,
+            None => None,
+        };
+        let Some(post) = post else {
+            fields.add("post_id", "is not a post of this profile; GET /posts?profile_id= lists them");
+            return Ok(None);
+        };
+        if !post.accepts_consents() {
+            fields.add(
+                "post_id",
+                format_args!("is {}; only a draft or a failed post waits for a consent", post.status.as_str()),
+            );
+            return Ok(None);
+        }
+        if post.accounts_awaiting_consent(&self.api.store.connections(owner).await?).is_empty() {
+            let reason =
+                "needs no consent: every account has one, or its platform has no consent_options for this post";
+            fields.add("post_id", reason);
+            return Ok(None);
+        }
+        Ok(Some(LinkConsents { post_id: post.post_id, are_given: false }))
     }
 
     /// The platforms of a link; none for all.

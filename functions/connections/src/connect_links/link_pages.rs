@@ -1,6 +1,9 @@
 //! The pages of a connect link. `/connect-links/{secret}` names the recipient; *Continue* there makes this browser the only
 //! one of the link, which leads on to `/connect-links/{key}/accounts`, without the secret. Opening the first page changes
-//! nothing: mail servers and messengers fetch links before people do.
+//! nothing: mail servers and messengers fetch links before people do. A link that asks for consents leads on to
+//! `/connect-links/{key}/consent` instead.
+
+pub(crate) mod consents;
 
 use api::page::{Page, PageForm, PlatformMark};
 use api::{ClientIp, GuestCookie, Segments};
@@ -10,14 +13,15 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use cloud::audit::{self, Event};
-use connecting::{LoadedLink, StartedFlow, link_accounts_path};
-use domain::connect_link::{LinkError, LinkResult, MAX_FLOWS};
+use connecting::{LoadedLink, StartedFlow};
+use domain::connect_link::{ConnectLink, LinkError, LinkResult, MAX_FLOWS};
 use domain::connection::Connection;
 use domain::token;
 use platforms::Connect;
 use serde::Deserialize;
 use url::Url;
 
+use self::consents::PostConsents;
 use crate::App;
 use crate::error::ConnectionsError;
 use crate::flow_pages::{redirect_page, sentence, with_refresh};
@@ -101,7 +105,10 @@ pub(crate) async fn show_link(
         return visit.refuse(error).await;
     }
     if visit.loaded.link.browser.is_some() {
-        return Ok(Redirect::to(&link_accounts_path(&visit.loaded.key)).into_response());
+        return Ok(Redirect::to(&visit.page()).into_response());
+    }
+    if visit.loaded.link.consents.is_some() {
+        return visit.start_consents(format!("/connect-links/{secret}"));
     }
     let offers = visit.offers();
     let page = StartPage {
@@ -125,10 +132,7 @@ pub(crate) async fn open_link(
     visit.cookie.check(&form.csrf)?;
     let (browser, now) = (visit.cookie.owner(), app.api.clock.now());
     match app.connect_flows().change_link(visit.loaded.clone(), |it| it.open(&browser, now)).await? {
-        Ok(opened) => {
-            let next = Redirect::to(&link_accounts_path(&opened.key));
-            Ok(visit.cookie.respond(next))
-        }
+        Ok(_) => Ok(visit.cookie.respond(Redirect::to(&visit.page()))),
         Err(error) => visit.refuse(error).await,
     }
 }
@@ -141,6 +145,7 @@ pub(crate) async fn show_link_accounts(
 ) -> Result<Response, FlowAccessError> {
     let visit = app.visit_link(key, cookie).await?;
     match visit.check() {
+        Ok(()) if visit.loaded.link.consents.is_some() => visit.refuse(LinkError::AnotherPurpose).await,
         Ok(()) => visit.accounts(None).await,
         Err(error) => visit.refuse(error).await,
     }
@@ -158,6 +163,9 @@ pub(crate) async fn connect_with_link(
     visit.cookie.check(&form.csrf)?;
     if let Err(error) = visit.check() {
         return visit.refuse(error).await;
+    }
+    if visit.loaded.link.consents.is_some() {
+        return visit.refuse(LinkError::AnotherPurpose).await;
     }
     let offered = app.platforms.get(&form.platform).filter(|it| visit.loaded.link.offers(it.name()));
     let Some(platform) = offered else { return visit.accounts(Some("Choose one of the platforms below.")).await };
@@ -186,10 +194,15 @@ pub(crate) async fn end_link(
 ) -> Result<Response, FlowAccessError> {
     let visit = app.visit_link(key, cookie).await?;
     visit.cookie.check(&form.csrf)?;
+    let are_given = match &visit.loaded.link.consents {
+        Some(consents) => matches!(visit.post_consents(consents.post_id).await?, PostConsents::Given),
+        None => false,
+    };
     let (browser, now) = (visit.cookie.owner(), app.api.clock.now());
-    match app.connect_flows().change_link(visit.loaded.clone(), |it| it.finish(&browser, now)).await? {
+    let end = |it: ConnectLink| if are_given { it.complete(&browser, now) } else { it.finish(&browser, now) };
+    match app.connect_flows().change_link(visit.loaded.clone(), end).await? {
         // The form may not lead to another origin, so a page of ours does.
-        Ok(_) => Ok(Redirect::to(&link_accounts_path(&visit.loaded.key)).into_response()),
+        Ok(_) => Ok(Redirect::to(&visit.page()).into_response()),
         Err(error) => visit.refuse(error).await,
     }
 }
@@ -261,6 +274,8 @@ impl LinkVisit<'_> {
             LinkError::AnotherBrowser => Err(FlowAccessError::AnotherBrowser),
             // Only the browser of the link gets this error.
             LinkError::Ended => self.ended().await,
+            LinkError::Expired if self.is_own() && self.loaded.link.consents.is_some() => self
+                .return_page("This link has expired", format!("To agree to the post, ask {recipient} for a new one.")),
             LinkError::Expired if self.is_own() => {
                 let text = format!("This link has expired. To connect an account, ask {recipient} for a new one.");
                 self.accounts(Some(&text)).await
@@ -271,7 +286,7 @@ impl LinkVisit<'_> {
                 let page = Page::render("This link has expired", &page)?.branded(&self.app.connect_links.brand);
                 Ok(page.status(StatusCode::GONE).into_response())
             }
-            LinkError::AnotherPurpose => Ok(Redirect::to(&link_accounts_path(&self.loaded.key)).into_response()),
+            LinkError::AnotherPurpose => Ok(Redirect::to(&self.page()).into_response()),
             LinkError::Spent => {
                 let text = format!(
                     "This link accepts {MAX_FLOWS} attempts. To connect another account, ask {recipient} for a new link."
@@ -291,9 +306,11 @@ impl LinkVisit<'_> {
         let link = &self.loaded.link;
         let connected = self.app.connect_flows().connected_with(link).await?;
         let result = link.result(!connected.connections.is_empty());
-        let heading = match result {
-            LinkResult::Cancelled => "No accounts were connected",
-            LinkResult::Completed => "Your accounts are connected",
+        let heading = match (result, &link.consents) {
+            (LinkResult::Cancelled, None) => "No accounts were connected",
+            (LinkResult::Completed, None) => "Your accounts are connected",
+            (LinkResult::Cancelled, Some(_)) => "You have not agreed to the post",
+            (LinkResult::Completed, Some(_)) => "You have agreed to the post",
         };
         let mut url = Url::parse(&link.return_url).map_err(|_| ConnectionsError::InvalidUrl)?;
         let mut query = url.query_pairs_mut();

@@ -1,3 +1,5 @@
+mod consents;
+
 use serde_json::{Value, json};
 
 use crate::testing::{Browser, Harness, TestResponse};
@@ -17,7 +19,10 @@ async fn a_profile(harness: &Harness) -> u64 {
 }
 
 async fn a_link(harness: &Harness, fields: Value) -> Link {
-    let profile = a_profile(harness).await;
+    a_link_of(harness, a_profile(harness).await, fields).await
+}
+
+async fn a_link_of(harness: &Harness, profile: u64, fields: Value) -> Link {
     let mut body = json!({ "profile_id": profile, "return_url": "https://product.example/done?tab=1" });
     body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
     let created = harness.send_json("POST", LINKS, &body).await;

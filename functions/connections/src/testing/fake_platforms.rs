@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::connection::AccountInfo;
 use domain::delivery::AttemptError;
-use domain::rules::Rules;
+use domain::rules::{PostRule, Rule, Rules};
 use platforms::{
     Account, Approval, AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, Choice, ChoicesRequest, Connect,
     ConnectError, CreatorInfo, Credentials, DeauthorizationCallback, DependencyError, Field, FieldValues, Instructions,
@@ -251,9 +251,13 @@ impl Connect for TestPlatform {
 }
 
 /// Parses `7`, `7~anything` or, for a grant of several accounts, `7@grant`. Only an account with
-/// `~refreshable` has a refresh token.
+/// `~refreshable` has a refresh token, and only one with `~consent` needs a consent for each post.
 pub(crate) fn account(code: &str, now: DateTime<Utc>) -> Account {
     let id = code.split(['~', '@']).next().unwrap_or_default();
+    let mut rules = domain::testing::rules();
+    if code.ends_with("~consent") {
+        rules.rules.push(Rule::OfPost(PostRule::ConsentOptions { options: vec!["visibility".to_owned()] }));
+    }
     Account {
         profile: AccountInfo {
             account_id: id.to_owned(),
@@ -263,7 +267,7 @@ pub(crate) fn account(code: &str, now: DateTime<Utc>) -> Account {
             profile_url: None,
         },
         scopes: vec!["publish".to_owned()],
-        rules: domain::testing::rules(),
+        rules,
         grant: code.split_once('@').map(|(_, it)| it.to_owned()),
         credentials: Credentials {
             expires_at: Some(now + TimeDelta::hours(1)),

@@ -22,6 +22,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "social connect-link 7 --return-url https://product.example/connected",
             "social connect-link 7 --return-url https://product.example/connected --platform mastodon --expires-in 86400",
+            "social connect-link 7 --return-url https://product.example/agreed --post 12",
         ],
     ),
     ("connections", &["social connections", "social connections show mastodon/harbour"]),

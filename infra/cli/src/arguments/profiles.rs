@@ -24,6 +24,9 @@ pub(crate) struct ConnectLink {
     /// Platform that the customer may choose; repeatable. Default: all.
     #[arg(long = "platform", value_name = "PLATFORM")]
     pub(crate) platforms: Vec<String>,
+    /// Draft or failed post to which the customer agrees, instead of connecting accounts: its id.
+    #[arg(long, value_name = "ID", conflicts_with = "platforms")]
+    pub(crate) post: Option<u64>,
     /// Seconds until the link expires, at most seven days. Default: an hour.
     #[arg(long, value_name = "SECONDS")]
     pub(crate) expires_in: Option<u64>,

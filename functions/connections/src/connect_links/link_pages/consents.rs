@@ -1,0 +1,154 @@
+//! `/connect-links/{key}/consent`: the page of a connect link that asks for the consents of a post, one account after
+//! another. The posts function receives the form, stores the consent and leads back here. Without a further account, this
+//! page ends the link: it alone may change the link, and nothing is left to decide.
+
+use api::page::{ConsentProblem, Page, PageQuery, link_consent_form, link_consent_page};
+use api::{GuestCookie, Segments};
+use askama::Template;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use domain::id::{ConnectionId, PostId};
+use domain::post::Post;
+use serde::Deserialize;
+use storage::ConnectionRecord;
+
+use super::LinkVisit;
+use crate::App;
+use crate::consent_page::{ConsentForm, ConsentSubject, Exit};
+use crate::error::ConnectionsError;
+use crate::participant::FlowAccessError;
+use crate::recipient::Recipient;
+
+#[derive(Deserialize)]
+pub(crate) struct LinkConsentQuery {
+    /// Why the form was returned; it keeps what the person chose.
+    problem: Option<ConsentProblem>,
+}
+
+/// The consents of a link's post.
+pub(super) enum PostConsents {
+    /// No account waits for one.
+    Given,
+    /// The post and the account that is next.
+    Waiting(Box<Post>, Box<ConnectionRecord>),
+    /// The post was deleted, moved to another profile, or scheduled.
+    Gone,
+}
+
+#[derive(Template)]
+#[template(path = "link_consent_start.html")]
+struct StartPage<'a> {
+    action: String,
+    csrf: String,
+    recipient: &'a Recipient,
+}
+
+/// The link can ask for nothing, and only returns.
+#[derive(Template)]
+#[template(path = "link_return.html")]
+struct ReturnPage<'a> {
+    heading: &'a str,
+    text: String,
+    /// The path that ends the link.
+    end: String,
+    csrf: String,
+}
+
+/// Asks for the consent of the next account.
+pub(crate) async fn show_link_consent(
+    State(app): State<App>,
+    Segments(key): Segments<String>,
+    cookie: Option<GuestCookie>,
+    PageQuery(query): PageQuery<LinkConsentQuery>,
+) -> Result<Response, FlowAccessError> {
+    let visit = app.visit_link(key, cookie).await?;
+    if let Err(error) = visit.check() {
+        return visit.refuse(error).await;
+    }
+    let Some(consents) = &visit.loaded.link.consents else { return Ok(Redirect::to(&visit.page()).into_response()) };
+    match visit.post_consents(consents.post_id).await? {
+        PostConsents::Given => visit.complete().await,
+        PostConsents::Waiting(post, record) => visit.consent(&post, &record, query.problem).await,
+        PostConsents::Gone => {
+            let text = format!("{} has deleted, moved or scheduled it.", visit.recipient);
+            visit.return_page("The post is no longer waiting for you", text)
+        }
+    }
+}
+
+impl LinkVisit<'_> {
+    /// Names the user who asks for the consents.
+    pub(super) fn start_consents(&self, action: String) -> Result<Response, FlowAccessError> {
+        let page = StartPage { action, csrf: self.cookie.csrf(), recipient: &self.recipient };
+        let page = Page::render("Agree to a post", &page)?.branded(&self.app.connect_links.brand);
+        Ok(self.cookie.respond(page))
+    }
+
+    pub(super) async fn post_consents(&self, post: PostId) -> Result<PostConsents, FlowAccessError> {
+        let (store, owner) = (&self.app.api.store, self.loaded.link.owner());
+        let Some(post) = store.post(owner, post).await? else { return Ok(PostConsents::Gone) };
+        let waiting = post.accounts_awaiting_consent(&store.connections(owner).await?);
+        let Some(account) = waiting.first() else { return Ok(PostConsents::Given) };
+        let record = if post.accepts_consents() { store.connection(owner, *account).await? } else { None };
+        Ok(record.map_or(PostConsents::Gone, |it| PostConsents::Waiting(Box::new(post), Box::new(it))))
+    }
+
+    /// Ends the link, and returns to the product.
+    async fn complete(&self) -> Result<Response, FlowAccessError> {
+        let (browser, now) = (self.cookie.owner(), self.app.api.clock.now());
+        let completed =
+            self.app.connect_flows().change_link(self.loaded.clone(), |it| it.complete(&browser, now)).await?;
+        match completed {
+            Ok(_) => Ok(Redirect::to(&self.page()).into_response()),
+            Err(error) => self.refuse(error).await,
+        }
+    }
+
+    async fn consent(
+        &self,
+        post: &Post,
+        record: &ConnectionRecord,
+        problem: Option<ConsentProblem>,
+    ) -> Result<Response, FlowAccessError> {
+        let account: ConnectionId = record.connection.connection_id;
+        let target = post.targets.iter().find(|it| it.connection_id == account).ok_or(ConnectionsError::NoConsent)?;
+        let platform = self.app.platforms.get(&record.connection.provider).ok_or(ConnectionsError::NoConsent)?;
+        let creator = match self.app.creator(platform, record, post.media_of(target)).await {
+            Err(ConnectionsError::LostGrant { title }) => Err(format!(
+                "{title} no longer accepts this account. Ask {} for a link with which you connect it again.",
+                self.recipient
+            )),
+            creator => creator?,
+        };
+        let (key, csrf) = (&self.loaded.key, self.cookie.csrf());
+        let form = ConsentForm {
+            csrf: &csrf,
+            path: link_consent_form(key, account),
+            fields: Vec::new(),
+            files: format!("/connect-links/{key}/files"),
+            problem,
+            hints: vec![format!("After you agree, {} can publish the post.", self.recipient)],
+            button: "Agree",
+            exit: Exit::Cancel(format!("/connect-links/{key}/end")),
+        };
+        let page = ConsentSubject { post, target, connection: &record.connection, creator }.render(&form)?;
+        Ok(self.cookie.respond(page.branded(&self.app.connect_links.brand)))
+    }
+
+    /// The page of a link that can ask for no consent any more.
+    pub(super) fn return_page(&self, heading: &str, text: String) -> Result<Response, FlowAccessError> {
+        let end = format!("/connect-links/{}/end", self.loaded.key);
+        let page = Page::render(heading, &ReturnPage { heading, text, end, csrf: self.cookie.csrf() })?;
+        let page = page.branded(&self.app.connect_links.brand).status(StatusCode::GONE);
+        Ok(self.cookie.respond(page))
+    }
+
+    /// The path of the page on which the customer continues.
+    pub(super) fn page(&self) -> String {
+        match self.loaded.link.consents {
+            Some(_) => link_consent_page(&self.loaded.key, None),
+            None => connecting::link_accounts_path(&self.loaded.key),
+        }
+    }
+}
