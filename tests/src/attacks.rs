@@ -8,6 +8,7 @@ mod echoes;
 mod files;
 mod isolation;
 mod laptop;
+mod link_consents;
 mod mix_up;
 mod pictures;
 mod posts;
@@ -69,6 +70,7 @@ pub fn attacks() -> Vec<Attack> {
         connect_flows::attacks(),
         connect_links::attacks(),
         laptop::attacks(),
+        link_consents::attacks(),
         mix_up::attacks(),
         pictures::attacks(),
         posts::attacks(),

@@ -205,8 +205,11 @@ impl Attempts<'_> {
                 self.check(victim, &own.api.patch(&format!("/posts/{post}"), &entry).await?, &[422])?;
             }
         }
+        let return_url = format!("{}/docs", self.deployment.origin());
+        let link = json!({ "profile_id": own.profile, "post_id": victim.draft, "return_url": return_url });
+        self.check(victim, &own.api.post("/connect-links", &link).await?, &[422])?;
         let Some(profile) = victim.profile else { return Ok(()) };
-        let link = json!({ "profile_id": profile, "return_url": format!("{}/docs", self.deployment.origin()) });
+        let link = json!({ "profile_id": profile, "return_url": return_url });
         self.check(victim, &own.api.post("/connect-links", &link).await?, &[422])?;
         let connect = format!("/connections/connect/sandbox?profile_id={profile}");
         self.check(victim, &own.api.post(&connect, &json!({})).await?, &[422])

@@ -20,7 +20,16 @@ use crate::{
 /// Connects the account of a network: our form if it has fields, the platform's page if it has one,
 /// and the callback.
 pub async fn connect(user: &User<'_>, fake: &dyn FakePlatform) -> Result<Value> {
-    let flow = user.api.call(Method::POST, &format!("/connections/connect/{}", fake.name())).send().await?.ok(201)?;
+    complete(user, fake, &format!("/connections/connect/{}", fake.name())).await
+}
+
+/// Like [`connect`], for a profile.
+pub async fn connect_for(user: &User<'_>, fake: &dyn FakePlatform, profile: i64) -> Result<Value> {
+    complete(user, fake, &format!("/connections/connect/{}?profile_id={profile}", fake.name())).await
+}
+
+async fn complete(user: &User<'_>, fake: &dyn FakePlatform, path: &str) -> Result<Value> {
+    let flow = user.api.call(Method::POST, path).send().await?.ok(201)?;
     let field_values = fake.form_values().into_iter().map(|(name, it)| (name, it.expose_secret().to_owned())).collect();
     if fake.has_authorization_page() {
         let first = text(&flow, "authorization_url")?;

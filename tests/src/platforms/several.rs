@@ -11,7 +11,10 @@ use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
-use super::{connecting::connect, scenes::Scenes};
+use super::{
+    connecting::{connect, connect_for},
+    scenes::Scenes,
+};
 use crate::{
     call_logs::LOG_OF_PRICES,
     deployment::{Deployment, User, fresh, targets},
@@ -117,6 +120,11 @@ impl AllPlatforms {
         // Threads takes 40 s for a video, and is polled with growing pauses.
         user.reaches(id, "published", 120).await?;
         Ok((user, fake.fetched_urls().split_off(before)))
+    }
+
+    /// Connects an account of a platform for a profile; returns its id.
+    pub async fn connect_for(&self, user: &User<'_>, platform: &str, profile: i64) -> Result<i64> {
+        integer(&connect_for(user, self.fake(platform)?, profile).await?, "id")
     }
 
     async fn user(&self) -> Result<UserOnAllPlatforms<'_>> {

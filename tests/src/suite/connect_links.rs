@@ -6,7 +6,7 @@ use super::pages::check_page;
 use crate::{
     browser::{Browser, Page},
     checks,
-    deployment::{Deployment, User, complete_consent},
+    deployment::{Deployment, User, complete_consent, fresh},
     ensure,
     error::{Result, same},
     http_response::{integer, list, text},
@@ -21,6 +21,7 @@ pub(super) fn checks() -> Vec<Check> {
             customer_cancels_and_returns,
             link_works_in_one_browser_only,
             invalid_link_is_refused,
+            link_asks_for_consents_only_where_a_post_needs_one,
         ]
     )
 }
@@ -132,4 +133,29 @@ async fn invalid_link_is_refused(deployment: &Deployment) -> Result {
     other.api.post("/connect-links", &body).await?.invalid(&["profile_id"])?;
     let missing = deployment.browser()?.open(&format!("{}/connect-links/unknown", deployment.origin())).await?;
     same(missing.status.as_u16(), 404, "the status of a link that does not exist")
+}
+
+/// The sandbox requires no consent; `tests/browser/tiktok.mjs` gives one.
+async fn link_asks_for_consents_only_where_a_post_needs_one(deployment: &Deployment) -> Result {
+    let mut user = deployment.new_user().await?;
+    let profile = integer(&user.api.post("/profiles", &json!({ "name": "The Harbor" })).await?.ok(201)?, "id")?;
+    let account = integer(&user.connect_for(profile, 0).await?, "id")?;
+    let post = json!({ "content": fresh("consents"), "platforms": [{ "connected_account_id": account }] });
+    let post = integer(&user.create(&post).await?, "id")?;
+    let mut body =
+        json!({ "profile_id": profile, "post_id": post, "return_url": format!("{}/docs", deployment.origin()) });
+    user.api.post("/connect-links", &body).await?.invalid(&["post_id"])?;
+    body["platforms"] = json!(["sandbox"]);
+    user.api.post("/connect-links", &body).await?.invalid(&["platforms", "post_id"])?;
+
+    let (mut browser, unknown) = (deployment.browser()?, format!("{}/connect-links/unknown", deployment.origin()));
+    for missing in [
+        browser.open(&format!("{unknown}/consent")).await?,
+        browser.open(&format!("{unknown}/files/1")).await?,
+        browser.post(&format!("{unknown}/consent/{account}"), &[("csrf", "AAAA")]).await?,
+    ] {
+        same(missing.status.as_u16(), 404, "the status of a link that does not exist")?;
+        check_page(&missing, true)?;
+    }
+    Ok(())
 }
