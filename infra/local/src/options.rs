@@ -8,7 +8,6 @@ use clap::Parser;
 use connections::{ConnectLinkSettings, Guests, ReturnOrigins};
 use platforms::{AppCredentials, PlatformSettings};
 use serde_json::json;
-use server::DEFAULT_PLATFORMS;
 
 use crate::error::LocalError;
 
@@ -123,8 +122,7 @@ impl Options {
         fakes: PlatformSettings,
     ) -> Result<PlatformSettings, LocalError> {
         let sandbox = json!({ "url": format!("{origin}/sandbox") });
-        let nothing = DEFAULT_PLATFORMS.map(|name| (name.to_owned(), json!({})));
-        let mut settings: PlatformSettings = nothing.into();
+        let mut settings = platforms::default_settings();
         settings.insert("sandbox".to_owned(), sandbox);
         settings.extend(fakes);
         let configured: PlatformSettings = serde_json::from_str(&self.platforms).map_err(LocalError::Platforms)?;

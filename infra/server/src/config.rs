@@ -30,9 +30,6 @@ use crate::sealing_key::SealingKey;
 use crate::settings::{AppSources, Data, ServiceSettings, Settings, SignIn};
 use crate::sign_in_links::LinkFolder;
 
-/// The platforms that need no registration of an app.
-pub const DEFAULT_PLATFORMS: [&str; 7] = ["bluesky", "discord", "ghost", "mastodon", "matrix", "telegram", "wordpress"];
-
 /// The variables, each of which is also read from the file that `NAME_FILE` names.
 const NAMES: [&str; 37] = [
     "LISTEN",
@@ -183,7 +180,7 @@ impl Config {
                     guests: if guests? { Guests::Permitted } else { Guests::Denied },
                     connect_links: connect_links?,
                     allowed_origins: list("ALLOWED_ORIGINS"),
-                    platforms: platforms.filter(|it| !it.is_empty()).unwrap_or_else(default_platforms),
+                    platforms: platforms.filter(|it| !it.is_empty()).unwrap_or_else(platforms::default_settings),
                     metrics_token: metrics_token?,
                 },
                 listen: listen?,
@@ -290,8 +287,4 @@ fn addresses() -> Result<Vec<SocketAddr>, ConfigError> {
 fn list(name: &'static str) -> Vec<String> {
     let items = optional(name).unwrap_or_default();
     items.split(',').map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect()
-}
-
-fn default_platforms() -> PlatformSettings {
-    DEFAULT_PLATFORMS.map(|name| (name.to_owned(), serde_json::json!({}))).into()
 }

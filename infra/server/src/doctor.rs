@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use nix::sys::statvfs::{FsFlags, statvfs};
+use platforms::PlatformInfo;
 use reqwest::Client;
 use reqwest::header::DATE;
 
-use crate::config::{Config, DEFAULT_PLATFORMS};
+use crate::config::Config;
 use crate::data_folder::DATABASE;
 use crate::error::ServerError;
 
@@ -22,22 +23,6 @@ const MAX_CLOCK_ERROR: TimeDelta = TimeDelta::seconds(2);
 
 /// Below this, uploads and the database soon fail.
 const MIN_FREE_BYTES: u64 = 1024 * 1024 * 1024;
-
-/// The hosts of platforms whose servers users do not name.
-const HOSTS: [(&str, &str); 12] = [
-    ("bluesky", "bsky.social"),
-    ("discord", "discord.com"),
-    ("facebook", "graph.facebook.com"),
-    ("google_business", "mybusiness.googleapis.com"),
-    ("instagram", "graph.instagram.com"),
-    ("linkedin", "api.linkedin.com"),
-    ("pinterest", "api.pinterest.com"),
-    ("slack", "slack.com"),
-    ("telegram", "api.telegram.org"),
-    ("threads", "graph.threads.net"),
-    ("tiktok", "open.tiktokapis.com"),
-    ("youtube", "www.googleapis.com"),
-];
 
 /// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,19 +119,23 @@ fn permissions(data: &Path) -> Result<String, String> {
 
 /// Platforms whose app an operator has to register.
 fn credentials(config: &Config) -> Vec<Finding> {
-    let registered = config.service.platforms.keys().filter(|it| !DEFAULT_PLATFORMS.contains(&it.as_str()));
-    let result = |name: &String| match config.apps.get(name) {
+    let result = |name: &str| match config.apps.get(name) {
         Some(_) => Ok("client id and secret are set".to_owned()),
         None => Err("the client id and secret are missing; add them to PLATFORM_SECRETS".to_owned()),
     };
-    registered.map(|it| finding(format!("{it} app"), result(it))).collect()
+    let registered = enabled_platforms(config).filter(|it| it.needs_app);
+    registered.map(|it| finding(format!("{} app", it.name), result(it.name))).collect()
+}
+
+fn enabled_platforms(config: &Config) -> impl Iterator<Item = &'static PlatformInfo> {
+    platforms::platform_infos().iter().filter(|it| config.service.platforms.contains_key(it.name))
 }
 
 async fn network(client: &Client, config: &Config) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut server_time = None;
-    let enabled = HOSTS.iter().filter(|(name, _)| config.service.platforms.contains_key(*name));
-    for (name, host) in enabled {
+    for PlatformInfo { name, host, .. } in enabled_platforms(config) {
+        let Some(host) = host else { continue };
         // Any response shows that name, connection and certificate are right.
         let reached = client.head(format!("https://{host}/")).send().await;
         let result = match reached {

@@ -33,7 +33,7 @@ mod webhook_queue;
 
 pub use begun_move::BegunMove;
 pub use clients::{ACCESS_KEYS, Secret, access_key_for, config as client_config, function_for};
-pub use config::{Config, DEFAULT_PLATFORMS, Place, SettingError, read_variables};
+pub use config::{Config, Place, SettingError, read_variables};
 pub use data_folder::DataFolder;
 pub use database::{CONTENT_TYPE, DynamoResponse, InProcessDatabase, Stores};
 pub use error::ServerError;

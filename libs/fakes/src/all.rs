@@ -5,45 +5,31 @@ use std::sync::Arc;
 use domain::clock::Clock;
 use platforms::conformance::fake_platform::FakePlatform;
 
-use crate::bluesky::Bluesky;
-use crate::discord::Discord;
-use crate::facebook::Facebook;
-use crate::ghost::Ghost;
-use crate::google_business::GoogleBusiness;
-use crate::instagram::Instagram;
-use crate::linkedin::LinkedIn;
-use crate::mastodon;
-use crate::matrix::Matrix;
-use crate::pinterest::Pinterest;
-use crate::slack::Slack;
-use crate::telegram::Telegram;
-use crate::threads::Threads;
-use crate::tiktok::TikTok;
-use crate::wordpress::Wordpress;
-use crate::x::X;
-use crate::youtube::Youtube;
-
 /// Starts all fakes with this clock.
 pub async fn start_all(clock: &Clock) -> Vec<Arc<dyn FakePlatform>> {
     vec![
-        Arc::new(Bluesky::start(clock.clone()).await),
-        Arc::new(<Discord>::start(clock.clone()).await),
-        Arc::new(<Facebook>::start(clock.clone()).await),
-        Arc::new(Ghost::start(clock.clone()).await),
-        Arc::new(GoogleBusiness::<true>::start(clock.clone()).await),
-        Arc::new(<Instagram>::start(clock.clone()).await),
-        Arc::new(<LinkedIn>::start(clock.clone()).await),
-        Arc::new(<mastodon::Server>::start(clock.clone()).await),
-        Arc::new(<Matrix>::start(clock.clone()).await),
-        Arc::new(Pinterest::start(clock.clone()).await),
-        Arc::new(<Slack>::start(clock.clone()).await),
-        Arc::new(Telegram::start(clock.clone()).await),
-        Arc::new(Threads::start(clock.clone()).await),
-        Arc::new(TikTok::<true>::start(clock.clone()).await),
-        Arc::new(<Wordpress>::start(clock.clone()).await),
-        Arc::new(X::start(clock.clone()).await),
-        Arc::new(Youtube::start(clock.clone()).await),
+        start::<crate::bluesky::Bluesky>(clock).await,
+        start::<crate::discord::Discord>(clock).await,
+        start::<crate::facebook::Facebook>(clock).await,
+        start::<crate::ghost::Ghost>(clock).await,
+        start::<crate::google_business::GoogleBusiness<true>>(clock).await,
+        start::<crate::instagram::Instagram>(clock).await,
+        start::<crate::linkedin::LinkedIn>(clock).await,
+        start::<crate::mastodon::Server>(clock).await,
+        start::<crate::matrix::Matrix>(clock).await,
+        start::<crate::pinterest::Pinterest>(clock).await,
+        start::<crate::slack::Slack>(clock).await,
+        start::<crate::telegram::Telegram>(clock).await,
+        start::<crate::threads::Threads>(clock).await,
+        start::<crate::tiktok::TikTok<true>>(clock).await,
+        start::<crate::wordpress::Wordpress>(clock).await,
+        start::<crate::x::X>(clock).await,
+        start::<crate::youtube::Youtube>(clock).await,
     ]
+}
+
+async fn start<F: FakePlatform + 'static>(clock: &Clock) -> Arc<dyn FakePlatform> {
+    Arc::new(F::start(clock.clone()).await)
 }
 
 #[cfg(test)]

@@ -80,6 +80,8 @@ pub use platform::{Connect, FollowUp, Followed, Platform, Publish, STEP_LIMIT, S
 pub use platform_info::{Access, PlatformInfo};
 pub use publish_request::{FittedPicture, MediaBytes, MediaReadError, MediaReader, Picture, PublishRequest, ReplyTo};
 pub use refresh_policy::RefreshPolicy;
-pub use registry::{Capability, LeadTimesByPlatform, Registry, budgets, permissions, platform_infos, vocabulary};
+pub use registry::{
+    Capability, LeadTimesByPlatform, Registry, budgets, default_settings, permissions, platform_infos, vocabulary,
+};
 pub use setup::{PlatformSettings, Setup, SetupError};
 pub use vault::{MemoryVault, Retention, Vault, VaultSecret};

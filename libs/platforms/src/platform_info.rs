@@ -13,6 +13,10 @@ pub struct PlatformInfo {
     /// the service uses.
     pub permissions: &'static str,
     pub options: &'static [OptionSpec],
+    /// Whether an operator has to register an app at the platform before users can connect accounts.
+    pub needs_app: bool,
+    /// The host of its API; `None` where users name a server.
+    pub host: Option<&'static str>,
 }
 
 /// The access that a platform requires of an operator.

@@ -15,9 +15,10 @@ use crate::redaction::RedactingAdapter;
 use crate::setup::{PlatformSettings, Setup, SetupError};
 
 /// Lists the modules of platforms. Each has `NAME`, `TITLE`, `ACCESS`, `PERMISSIONS`, `LEAD` and
-/// `OPTIONS`, and `set_up`, which creates its adapter if a deployment enables it.
+/// `OPTIONS`, and `set_up`, which creates its adapter if a deployment enables it. The other fields of
+/// [`PlatformInfo`] follow the module.
 macro_rules! registered {
-    ($($platform:ident),+ $(,)?) => {
+    ($($platform:ident { $($field:tt)+ }),+ $(,)?) => {
         /// For planning.
         const LEADS: &[(&str, LeadTimes)] = &[$((crate::$platform::NAME, crate::$platform::LEAD)),+];
 
@@ -27,6 +28,7 @@ macro_rules! registered {
             access: crate::$platform::ACCESS,
             permissions: crate::$platform::PERMISSIONS,
             options: crate::$platform::OPTIONS,
+            $($field)+
         }),+];
 
         const NAMES: &[&str] = &[$(crate::$platform::NAME),+];
@@ -51,24 +53,24 @@ macro_rules! adapters_as {
 
 // Alphabetical. A new platform is its module and one line here.
 registered! {
-    bluesky,
-    discord,
-    facebook,
-    ghost,
-    google_business,
-    instagram,
-    linkedin,
-    mastodon,
-    matrix,
-    pinterest,
-    sandbox,
-    slack,
-    telegram,
-    threads,
-    tiktok,
-    wordpress,
-    x,
-    youtube,
+    bluesky { needs_app: false, host: Some("bsky.social") },
+    discord { needs_app: false, host: Some("discord.com") },
+    facebook { needs_app: true, host: Some("graph.facebook.com") },
+    ghost { needs_app: false, host: None },
+    google_business { needs_app: true, host: Some("mybusiness.googleapis.com") },
+    instagram { needs_app: true, host: Some("graph.instagram.com") },
+    linkedin { needs_app: true, host: Some("api.linkedin.com") },
+    mastodon { needs_app: false, host: None },
+    matrix { needs_app: false, host: None },
+    pinterest { needs_app: true, host: Some("api.pinterest.com") },
+    sandbox { needs_app: true, host: None },
+    slack { needs_app: true, host: Some("slack.com") },
+    telegram { needs_app: false, host: Some("api.telegram.org") },
+    threads { needs_app: true, host: Some("graph.threads.net") },
+    tiktok { needs_app: true, host: Some("open.tiktokapis.com") },
+    wordpress { needs_app: false, host: None },
+    x { needs_app: true, host: Some("api.x.com") },
+    youtube { needs_app: true, host: Some("www.googleapis.com") },
 }
 
 /// The traits that a registry can serve: `dyn Connect`, `dyn Publish`, or `dyn Platform` for what
@@ -123,6 +125,12 @@ pub fn vocabulary() -> PlatformOptions {
 /// Every platform, enabled or not.
 pub fn platform_infos() -> &'static [PlatformInfo] {
     KNOWN
+}
+
+/// The settings that enable each platform at which an operator needs no app, and no other.
+pub fn default_settings() -> PlatformSettings {
+    let without_app = KNOWN.iter().filter(|it| !it.needs_app);
+    without_app.map(|it| (it.name.to_owned(), serde_json::json!({}))).collect()
 }
 
 /// What a user permits by connecting an account of this platform, for a sentence.

@@ -224,9 +224,10 @@ async fn health_and_doctor() -> Result {
     }
     ensure!(output.status.success(), "{printed}");
     fs::set_permissions(&data, fs::Permissions::from_mode(0o755))?;
-    let output = doctor.env("ORIGIN", "http://localhost:9").env("PLATFORMS", r#"{"x": {}}"#).output()?;
+    let sandbox = r#"{"sandbox": {"url": "http://localhost:9/sandbox"}}"#;
+    let output = doctor.env("ORIGIN", "http://localhost:9").env("PLATFORMS", sandbox).output()?;
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-    for line in ["FAIL  origin: http://localhost:9", "FAIL  permissions: ", "FAIL  x app: "] {
+    for line in ["FAIL  origin: http://localhost:9", "FAIL  permissions: ", "FAIL  sandbox app: "] {
         ensure!(printed.contains(line), "{line} is not in\n{printed}");
     }
     ensure!(!output.status.success(), "{printed}");

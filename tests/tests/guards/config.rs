@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use platforms::PlatformSettings;
 use serde_json::Value;
 use tests::lambda::every_platform;
 use tests::template::{FUNCTIONS, ROOT, Template};
@@ -110,6 +111,13 @@ fn sam_local_sets_every_variable() {
     let place = |kind: &str| text.find(&format!("Type: {kind}\n")).unwrap();
     let (api, function) = (place("AWS::ApiGatewayV2::Api"), place("AWS::Serverless::Function"));
     assert!(api < function, "it looks for routes where the first of the two kinds has them");
+}
+
+#[test]
+fn template_enables_the_platforms_that_need_no_app() {
+    let template = Template::read().unwrap();
+    let enabled = template.json()["Parameters"]["Platforms"]["Default"].as_str().unwrap();
+    assert_eq!(serde_json::from_str::<PlatformSettings>(enabled).unwrap(), platforms::default_settings());
 }
 
 #[test]
