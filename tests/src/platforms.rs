@@ -4,7 +4,6 @@ pub mod bluesky;
 pub mod conformance;
 pub mod connecting;
 pub mod ghost;
-pub mod keyless;
 pub mod mastodon;
 pub mod matrix;
 pub mod real;

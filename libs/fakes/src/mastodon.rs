@@ -67,12 +67,6 @@ impl<F> Server<F> {
         self.here.base_url()
     }
 
-    /// The account's owner publishes a status with another app.
-    pub fn publish_by_hand(&self, text: &str) {
-        let now = self.here.clock.now();
-        self.here.memory().add_status_by_hand(text, now);
-    }
-
     /// The account's owner deletes a status.
     pub fn delete(&self, id: &str) {
         self.here.memory().statuses.retain(|it| it.id.to_string() != id);

@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Instant};
 use clap::Parser;
 use futures::FutureExt;
 use tests::{
-    call_logs::{LOG_OF_CALLS, LOG_OF_PRICES, LOG_OF_RECOGNITION},
+    call_logs::{LOG_OF_CALLS, LOG_OF_PLATFORMS},
     deployed::{Stack, callers, connect_flows, scenes},
     deployment::Deployment,
     error::{Result, TestError},
@@ -141,10 +141,7 @@ async fn run_scene(name: &str, played: impl Future<Output = Result>, report: &mu
 /// less.
 fn check_roles(stack: &Stack) -> Result {
     let mut log = String::new();
-    let platforms = "target/debug/platforms";
-    for (file, writer) in
-        [(LOG_OF_CALLS, "tests/blackbox"), (LOG_OF_RECOGNITION, platforms), (LOG_OF_PRICES, platforms)]
-    {
+    for (file, writer) in [(LOG_OF_CALLS, "tests/blackbox"), (LOG_OF_PLATFORMS, "target/debug/platforms")] {
         let read = std::fs::read_to_string(file);
         log += &read.map_err(|error| TestError::new(format!("{file}: {error}; {writer} writes it")))?;
     }

@@ -1,19 +1,19 @@
-//! Platforms other than the sandbox, connected to the local stack: fakes of several at once, a
-//! server without idempotency keys, a real Bluesky server, a real Matrix homeserver, an independent
-//! server with Mastodon's API, a real Ghost and a real WordPress.
+//! Platforms other than the sandbox, connected to the local stack: fakes of all at once, a real
+//! Bluesky server, a real Matrix homeserver, an independent server with Mastodon's API, a real Ghost
+//! and a real WordPress.
 
 use std::process::ExitCode;
 
 use clap::Parser;
 use tests::{
     error::Result,
-    platforms::{bluesky, conformance, ghost, keyless, mastodon, matrix, real, several, wordpress},
+    platforms::{bluesky, conformance, ghost, mastodon, matrix, real, several, wordpress},
     program::Common,
     report::Report,
 };
 
-/// Connects accounts of other platforms and publishes to them. Its parts are several, keyless,
-/// bluesky, conformance, ghost, mastodon, matrix, wordpress and real.
+/// Connects accounts of other platforms and publishes to them. Its parts are several, bluesky,
+/// conformance, ghost, mastodon, matrix, wordpress and real.
 #[derive(Parser)]
 #[command(name = "platforms")]
 struct Options {
@@ -38,7 +38,7 @@ async fn main() -> ExitCode {
 }
 
 async fn run(options: &Options) -> Result<Report> {
-    let [mut report, mut owned, mut beside] = [Report::default(), Report::default(), Report::default()];
+    let [mut report, mut owned] = [Report::default(), Report::default()];
     // All of them mostly wait, so they run concurrently.
     let social = async {
         if options.wants("several") {
@@ -63,20 +63,13 @@ async fn run(options: &Options) -> Result<Report> {
         if options.wants("ghost") {
             ghost::run(&mut owned).await?;
         }
-        Ok(())
-    };
-    let keyless = async {
-        if options.wants("keyless") {
-            keyless::run(&mut beside).await?;
-        }
         Ok::<_, tests::error::TestError>(())
     };
-    tokio::try_join!(social, own_stack_scenes, keyless)?;
+    tokio::try_join!(social, own_stack_scenes)?;
+    report.extend(owned);
     // Afterwards, because two parts may not install the same server at the same time.
     if options.wants("real") {
-        real::run_all(&mut beside).await?;
+        real::run_all(&mut report).await?;
     }
-    report.extend(owned);
-    report.extend(beside);
     Ok(report)
 }

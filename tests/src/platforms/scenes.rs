@@ -2,8 +2,6 @@
 
 use std::time::Instant;
 
-use futures::future::BoxFuture;
-
 use crate::{
     error::Result,
     report::{Line, Report},
@@ -34,18 +32,6 @@ impl Scenes<'_> {
     pub async fn measure(&mut self, name: &str, scene: impl Future<Output = Result<Figures>>) {
         for (what, value) in self.play(name, scene).await.unwrap_or_default() {
             self.report.add_figure(format!("{}: {name}: {what}", self.part), value);
-        }
-    }
-
-    /// Plays these scenes concurrently: they mostly wait.
-    pub async fn run_concurrently(&mut self, scenes: Vec<(&str, BoxFuture<'_, Result>)>) {
-        let played = scenes.into_iter().map(async |(name, scene)| {
-            let started = Instant::now();
-            let error = scene.await.err();
-            Line { name: format!("{}: {name}", self.part), took: started.elapsed(), error }
-        });
-        for line in futures::future::join_all(played).await {
-            self.report.add(line);
         }
     }
 }

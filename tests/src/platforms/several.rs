@@ -16,7 +16,7 @@ use super::{
     scenes::Scenes,
 };
 use crate::{
-    call_logs::LOG_OF_PRICES,
+    call_logs::LOG_OF_PLATFORMS,
     deployment::{Deployment, User, fresh, targets},
     ensure,
     error::{Result, TestError, same},
@@ -29,6 +29,9 @@ use crate::{
 /// Monthly budget of a user's posts to X, in US cents: three posts with a link, at 20 each, and one
 /// without, at 1.5.
 const BUDGET: u32 = 62;
+
+/// Enough seconds to be sure that a call which was cut off had no effect, and to repeat it.
+const SETTLED_SECONDS: u64 = 180;
 
 /// The local stack and a fake of every platform.
 pub struct AllPlatforms {
@@ -58,10 +61,10 @@ impl UserOnAllPlatforms<'_> {
 
 impl AllPlatforms {
     pub async fn start() -> Result<Self> {
-        if let Some(folder) = Path::new(LOG_OF_PRICES).parent() {
+        if let Some(folder) = Path::new(LOG_OF_PLATFORMS).parent() {
             std::fs::create_dir_all(folder)?;
         }
-        Self::beside(start_all(&Clock::System).await, &["--log-calls", LOG_OF_PRICES]).await
+        Self::beside(start_all(&Clock::System).await, &["--log-calls", LOG_OF_PLATFORMS]).await
     }
 
     /// Starts the local stack with these arguments and these fakes alone.
@@ -147,6 +150,19 @@ impl AllPlatforms {
         Ok(())
     }
 
+    /// Makes the response to the next publish call on this platform get lost, where the platform has such a fault and its
+    /// posts can be looked up.
+    async fn lose_response(&self, account: &Value) -> Result {
+        match self.fake(platform_name(account)?) {
+            Ok(fake) if fake.can_look_up() && fake.can_fail(Call::Publish, InjectedFault::LoseResponse) => {
+                fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
+            }
+            Ok(_) => {}
+            Err(_) => self.deployment.arm(&json!({ "account": account["username"], "kind": "lose_answer" })).await?,
+        }
+        Ok(())
+    }
+
     /// The public posts with this text, as platforms with the number of files.
     async fn shown(&self, content: &str) -> Result<Vec<(String, usize)>> {
         let mut shown = Vec::new();
@@ -214,6 +230,7 @@ pub async fn run(report: &mut Report) -> Result {
     scenes
         .play("one post with an image is published on all platforms", post_is_published_on_every_platform(&fixture))
         .await;
+    scenes.play("every response is lost, and each post is public once", lost_posts_are_public_once(&fixture)).await;
     let scene = addresses_are_short_and_end_with_their_user(&fixture);
     scenes.play("files are fetched by short addresses that expire with their user", scene).await;
     scenes.play("the monthly budget for X is respected", monthly_budget_is_respected(&fixture)).await;
@@ -270,10 +287,29 @@ async fn validation_errors_name_platform_limit_and_value(fixture: &AllPlatforms)
 
 async fn post_is_published_on_every_platform(fixture: &AllPlatforms) -> Result {
     let everywhere = fixture.user().await?;
-    let content = fresh("on all of them");
+    publish_once_on_every_platform(fixture, &everywhere, "on all of them", 60).await
+}
 
-    let id = fixture.post(&everywhere, &content).await?;
-    let published = everywhere.user.reaches(id, "published", 60).await?;
+/// Some platforms recognize a repeated call, others list the post. On those without references, the post is recognized
+/// by its content and claimed.
+async fn lost_posts_are_public_once(fixture: &AllPlatforms) -> Result {
+    let everywhere = fixture.user().await?;
+    for account in &everywhere.accounts {
+        fixture.lose_response(account).await?;
+    }
+    publish_once_on_every_platform(fixture, &everywhere, "lost everywhere", SETTLED_SECONDS).await
+}
+
+async fn publish_once_on_every_platform(
+    fixture: &AllPlatforms,
+    everywhere: &UserOnAllPlatforms<'_>,
+    name: &str,
+    seconds: u64,
+) -> Result {
+    let content = fresh(name);
+
+    let id = fixture.post(everywhere, &content).await?;
+    let published = everywhere.user.reaches(id, "published", seconds).await?;
 
     same(fixture.shown(&content).await?, everywhere.one_post_each()?, "public posts with their files")?;
     for target in list(&published, "platforms")? {

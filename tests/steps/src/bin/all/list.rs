@@ -77,7 +77,7 @@ pub(crate) const STEPS: [Step; 23] = [
     step(
         "platforms",
         Kind::Waits,
-        "accounts of other platforms: several at once, one without idempotency keys, real Bluesky, Matrix and WordPress servers, a Mastodon server",
+        "accounts of other platforms: all at once, real Bluesky, Matrix, Ghost and WordPress servers, a Mastodon server",
         platforms,
     )
     .needs(&["build", "tools"]),
