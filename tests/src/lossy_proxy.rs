@@ -1,5 +1,5 @@
 //! A proxy on loopback that loses responses: the server acts on the request, but the client only
-//! sees the connection end. The proxy can also keep requests from the server and respond itself.
+//! sees the connection end.
 
 use std::{
     future,
@@ -69,36 +69,15 @@ pub struct ProxiedRequest {
 struct State {
     /// All requests in the order in which they arrived.
     requests: Vec<ProxiedRequest>,
-    orders: Vec<PlannedFault>,
-    is_down: bool,
+    orders: Vec<PlannedLoss>,
 }
 
-struct PlannedFault {
+struct PlannedLoss {
     part: String,
-    /// How many matching requests pass before the first one that fails.
+    /// How many matching requests pass before the first one whose response is lost.
     passes: usize,
     left: usize,
-    fate: InjectedFault,
 }
-
-/// How the proxy treats a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum InjectedFault {
-    /// The server receives it, and its response is lost.
-    AnswerLost,
-    /// The server never receives it, and the connection ends.
-    Cut,
-    /// The server never receives it, and the proxy sends this response.
-    Answered(&'static str),
-}
-
-/// The response of a gateway whose server is down.
-const DOWN: &str =
-    "HTTP/1.1 502 Bad Gateway\r\ncontent-type: text/html\r\ncontent-length: 11\r\nconnection: close\r\n\r\nBad Gateway";
-
-/// The response of a server that limits the rate, with the header that all clients understand.
-const LIMITED: &str =
-    "HTTP/1.1 429 Too Many Requests\r\nretry-after: 7\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
 impl LossyProxy {
     pub fn address(&self) -> SocketAddr {
@@ -108,45 +87,16 @@ impl LossyProxy {
     /// Loses the responses to the next `times` requests whose request line contains `part`, such as
     /// `POST /path`. Several orders add up.
     pub fn lose(&self, times: usize, part: &str) {
-        self.order(times, part, InjectedFault::AnswerLost);
+        self.order(0, times, part);
     }
 
     /// Loses the response to one such request, after this many have passed.
     pub fn lose_after(&self, passes: usize, part: &str) {
-        self.order_after(passes, 1, part, InjectedFault::AnswerLost);
+        self.order(passes, 1, part);
     }
 
-    /// Ends the connections of the next such requests before the server receives any of it.
-    pub fn cut(&self, times: usize, part: &str) {
-        self.order(times, part, InjectedFault::Cut);
-    }
-
-    /// Ends the connection of one such request, after this many have passed.
-    pub fn cut_after(&self, passes: usize, part: &str) {
-        self.order_after(passes, 1, part, InjectedFault::Cut);
-    }
-
-    /// Responds to the next such requests with 502; the server receives nothing.
-    pub fn refuse(&self, times: usize, part: &str) {
-        self.order(times, part, InjectedFault::Answered(DOWN));
-    }
-
-    /// Responds to the next such requests with 429 and `Retry-After: 7`.
-    pub fn limit(&self, times: usize, part: &str) {
-        self.order(times, part, InjectedFault::Answered(LIMITED));
-    }
-
-    /// While true, every request gets 502.
-    pub fn is_down(&self, is_down: bool) {
-        self.change(|state| state.is_down = is_down);
-    }
-
-    fn order(&self, times: usize, part: &str, fault: InjectedFault) {
-        self.order_after(0, times, part, fault);
-    }
-
-    fn order_after(&self, passes: usize, times: usize, part: &str, fault: InjectedFault) {
-        let planned = PlannedFault { part: part.to_owned(), passes, left: times, fate: fault };
+    fn order(&self, passes: usize, times: usize, part: &str) {
+        let planned = PlannedLoss { part: part.to_owned(), passes, left: times };
         self.change(|state| state.orders.push(planned));
     }
 
@@ -171,23 +121,22 @@ impl LossyProxy {
 }
 
 impl State {
-    /// Counts a request. Returns its fault if an order applies to it.
-    fn note(&mut self, first_line: String) -> Option<InjectedFault> {
+    /// Counts a request. Returns whether its response is lost.
+    fn note(&mut self, first_line: String) -> bool {
         let planned = self.orders.iter_mut().find(|it| 0 < it.left && first_line.contains(&it.part));
-        let fault = match planned {
-            _ if self.is_down => Some(InjectedFault::Answered(DOWN)),
+        let is_lost = match planned {
             Some(planned) if 0 < planned.passes => {
                 planned.passes -= 1;
-                None
+                false
             }
             Some(planned) => {
                 planned.left -= 1;
-                Some(planned.fate)
+                true
             }
-            None => None,
+            None => false,
         };
         self.requests.push(ProxiedRequest { line: first_line, at: Utc::now() });
-        fault
+        is_lost
     }
 }
 
@@ -198,17 +147,13 @@ async fn forward_connection(client: TcpStream, server: SocketAddr, state: Arc<Mu
     let requests = async {
         // A server may respond before it has read the whole request and then stop reading. Its
         // response must arrive nevertheless.
-        match forward_requests(from_client, to_server, &connection, &state).await {
-            Ok(Some(own_response)) => own_response,
-            Ok(None) | Err(_) => future::pending().await,
-        }
+        let _ = forward_requests(from_client, to_server, &connection, &state).await;
+        future::pending().await
     };
-    let own_response = tokio::select! {
-        ended = forward_responses(from_server, &mut to_client, &connection) => return ended,
-        own_response = requests => own_response,
-    };
-    to_client.write_all(own_response.as_bytes()).await?;
-    to_client.shutdown().await
+    tokio::select! {
+        ended = forward_responses(from_server, &mut to_client, &connection) => ended,
+        ended = requests => ended,
+    }
 }
 
 /// State of a connection: the first bytes from the client after a response begin a new request.
@@ -217,20 +162,19 @@ struct ConnectionState {
     is_lost: AtomicBool,
 }
 
-/// Forwards requests to the server. Returns a response if the proxy is to respond itself.
+/// Forwards requests to the server until the client sends no more.
 async fn forward_requests(
     mut client: OwnedReadHalf,
     mut server: OwnedWriteHalf,
     connection: &ConnectionState,
     state: &Mutex<State>,
-) -> io::Result<Option<&'static str>> {
+) -> io::Result<()> {
     let mut bytes = vec![0; 64 * 1024];
     let mut line = None;
     loop {
         let count = client.read(&mut bytes).await?;
         if count == 0 {
-            server.shutdown().await?;
-            return Ok(None);
+            return server.shutdown().await;
         }
         if connection.answered.swap(false, Ordering::SeqCst) {
             line = Some(Vec::new());
@@ -240,16 +184,11 @@ async fn forward_requests(
             let end = rest.iter().position(|it| *it == b'\n');
             partial_line.extend_from_slice(&rest[..end.unwrap_or(count)]);
             match end {
-                // The fault is chosen before the server can have the whole request.
+                // The loss is decided before the server can have the whole request.
                 Some(_) => {
                     let first_line = String::from_utf8_lossy(&partial_line).trim_end().to_owned();
-                    let fault = state.lock().unwrap_or_else(PoisonError::into_inner).note(first_line);
-                    match fault {
-                        Some(InjectedFault::Cut) => return Ok(Some("")),
-                        Some(InjectedFault::Answered(response)) => return Ok(Some(response)),
-                        Some(InjectedFault::AnswerLost) | None => {}
-                    }
-                    connection.is_lost.store(fault.is_some(), Ordering::SeqCst);
+                    let is_lost = state.lock().unwrap_or_else(PoisonError::into_inner).note(first_line);
+                    connection.is_lost.store(is_lost, Ordering::SeqCst);
                 }
                 None => line = Some(partial_line),
             }
@@ -342,26 +281,6 @@ mod tests {
         assert_eq!((arrived, posted.load(Ordering::SeqCst)), (vec![true, false, true], 3));
         assert_eq!((proxy.unmet(), proxy.requests_since(began).len()), (0, 3));
         assert_eq!(proxy.requests_since(Utc::now()).len(), 0);
-    }
-
-    #[tokio::test]
-    async fn dropped_request_never_reaches_the_server() {
-        let (proxy, posted) = start_proxied_server().await;
-        let client = client();
-        let ask = || client.post(url(&proxy, "/posts")).body("abc").send();
-
-        proxy.cut(1, "POST /posts");
-        assert!(ask().await.is_err());
-        proxy.refuse(1, "POST /posts");
-        assert_eq!(ask().await.unwrap().status(), 502);
-        proxy.limit(1, "POST /posts");
-        assert_eq!(ask().await.unwrap().headers()["retry-after"], "7");
-        proxy.is_down(true);
-        assert_eq!(client.get(url(&proxy, "/posts")).send().await.unwrap().status(), 502);
-        proxy.is_down(false);
-
-        assert_eq!(posted.load(Ordering::SeqCst), 0);
-        assert_eq!(ask().await.unwrap().status(), 200);
     }
 
     #[tokio::test]

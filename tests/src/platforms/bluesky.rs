@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{
     scenes::{Figures, Scenes},
-    threads::{SEGMENTS, Thread},
+    threads::Thread,
 };
 use crate::{
     bluesky_server::{BlueskyServer, BlueskySettings, ConfidentialClient, Decision, Redirected, SignIn},
@@ -133,12 +133,7 @@ pub async fn run(report: &mut Report) -> Result {
         scenes.play("pictures, byte for byte", pictures(&fixture, &user, &it)).await;
         scenes.play("a video, byte for byte", publish_video(&fixture, &user, &it)).await;
         scenes.play("a link to a post becomes a quote", publish_quotes(&fixture, &user, &it)).await;
-        scenes.play("a lost response, and exactly one record", lose_response(&fixture, &user, &it)).await;
         scenes.measure("a thread of five with pictures", publish_thread(&fixture, &user, &it)).await;
-        for position in 0..SEGMENTS {
-            let name = format!("the response of record {} of a thread is lost", position + 1);
-            scenes.play(&name, lose_response_of_thread(&fixture, &user, &it, position)).await;
-        }
         scenes.play("a grant is revoked and given again", revoke_and_reconnect(&fixture, &user, &it)).await;
         scenes.play("an app password works as well", app_password(&fixture, &user, &it)).await;
     }
@@ -299,23 +294,6 @@ async fn publish_quotes(fixture: &BlueskyFixture, user: &User<'_>, connection: &
     same(&record["facets"][0]["features"][0]["uri"], &json!(link), "where its link leads")
 }
 
-async fn lose_response(fixture: &BlueskyFixture, user: &User<'_>, connection: &Value) -> Result {
-    let content = fresh("the response is lost");
-    fixture.proxy.lose(1, "putRecord");
-    let body = json!({
-        "content": content,
-        "platforms": targets(&[connection])?,
-        "scheduled_at": moment::in_seconds(1),
-    });
-    let (post, _) = fixture.publish(user, &body).await?;
-
-    same(fixture.proxy.unmet(), 0, "responses still to be lost")?;
-    let matching_posts: Vec<_> =
-        fixture.server.posts().await?.into_iter().filter(|it| it["value"]["text"] == content).collect();
-    same(matching_posts.len(), 1, "records with this text")?;
-    same(&matching_posts[0]["uri"], &post["platforms"][0]["platform_post_id"], "its uri")
-}
-
 /// Prepared before its time, so that only the publish calls are left.
 async fn publish_thread(fixture: &BlueskyFixture, user: &User<'_>, connection: &Value) -> Result<Figures> {
     let thread = Thread::schedule(user, &targets(&[connection])?[0], true, TimeDelta::seconds(8)).await?;
@@ -324,24 +302,6 @@ async fn publish_thread(fixture: &BlueskyFixture, user: &User<'_>, connection: &
 
     ensure_records_of_thread(fixture, &thread, &uris).await?;
     thread.figures(&fixture.proxy, PUT_RECORD)
-}
-
-/// The server stores the record at this position, and the response is lost.
-async fn lose_response_of_thread(
-    fixture: &BlueskyFixture,
-    user: &User<'_>,
-    connection: &Value,
-    position: usize,
-) -> Result {
-    let before = fixture.proxy.request_count(PUT_RECORD);
-    fixture.proxy.lose_after(position, PUT_RECORD);
-    let thread = Thread::schedule(user, &targets(&[connection])?[0], true, TimeDelta::seconds(3)).await?;
-
-    let uris = thread.published(user, 90).await?;
-
-    same(fixture.proxy.unmet(), 0, "responses still to be lost")?;
-    same(fixture.proxy.request_count(PUT_RECORD) - before, SEGMENTS, "publish calls, one for each segment")?;
-    ensure_records_of_thread(fixture, &thread, &uris).await
 }
 
 /// Checks that the server has exactly these records, in the order of their keys and times, each

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{
     connecting::{connected, types},
     scenes::{Figures, Scenes},
-    threads::{SEGMENTS, Thread},
+    threads::Thread,
 };
 use crate::matrix_server::{PASSWORD, Synapse, SynapseSettings, USER};
 use crate::{
@@ -27,8 +27,8 @@ use crate::{
     report::Report,
 };
 
-/// Enough seconds to be sure that a call which was cut off had no effect, and to repeat it.
-const SETTLED_SECONDS: u64 = 180;
+/// Enough seconds for a post that waits for the rate limit.
+const PUBLISHED_SECONDS: u64 = 180;
 
 /// Path of the publish call.
 const SEND: &str = "/send/m.room.message/";
@@ -97,7 +97,7 @@ impl MatrixFixture {
         let body = Self::post(connection, &self.room, content, media)?;
         let before = self.server.messages(&self.room).await?.len();
         let id = integer(&user.create(&body).await?, "id")?;
-        let post = user.reaches(id, "published", SETTLED_SECONDS).await?;
+        let post = user.reaches(id, "published", PUBLISHED_SECONDS).await?;
         let messages = self.server.messages(&self.room).await?.split_off(before);
         let first = messages.first().ok_or_else(|| missing("a message"))?;
         let entry = post["platforms"][0].clone();
@@ -120,16 +120,6 @@ pub async fn run(report: &mut Report) -> Result {
     scenes.measure("a thread of five", publish_thread(&fixture, &user, &it)).await;
     scenes.play("text with a link, byte for byte", publish_text(&fixture, &user, &it)).await;
     scenes.play("an image and a video with alt texts, byte for byte", publish_files(&fixture, &user, &it)).await;
-    scenes.play("lost responses, and exactly one message each", lose_responses(&fixture, &user, &it)).await;
-    scenes
-        .play("calls that never arrived, and exactly one message each", close_connections(&fixture, &user, &it))
-        .await;
-    scenes
-        .play(
-            "a lost response in the middle of a thread, and five messages",
-            lose_response_of_thread(&fixture, &user, &it),
-        )
-        .await;
     scenes.play("more messages than the rate limit, each once", exceed_rate_limit(&fixture, &user, &it)).await;
     scenes.play("an error says what to do", show_refusal(&fixture, &user, &it)).await;
     scenes.play("a grant is revoked and given again", revoke_and_reconnect(&fixture, &user, &it)).await;
@@ -238,45 +228,6 @@ async fn publish_files(fixture: &MatrixFixture, user: &User<'_>, connection: &Va
     same(&messages[0]["content"]["body"], &json!("a caption"), "its caption")
 }
 
-/// The message is created and the response is lost: once for a text, once for the second of two
-/// messages.
-async fn lose_responses(fixture: &MatrixFixture, user: &User<'_>, connection: &Value) -> Result {
-    for pictures in [0, 2] {
-        let content = fresh("the response is lost");
-        let mut media = Vec::new();
-        for _ in 0..pictures {
-            media.push(json!(user.picture().await?));
-        }
-        fixture.proxy.lose(1, if pictures == 0 { SEND } else { ".1 HTTP" });
-
-        let (_, messages) = fixture.publish(user, connection, &content, &media).await?;
-
-        same(fixture.proxy.unmet(), 0, "responses still to be lost")?;
-        same(messages.len(), pictures.max(1), "messages")?;
-    }
-    Ok(())
-}
-
-/// The homeserver never receives the request: once for a text, once for the second of two messages.
-async fn close_connections(fixture: &MatrixFixture, user: &User<'_>, connection: &Value) -> Result {
-    for pictures in [0, 2] {
-        let content = fresh("it is cut off");
-        let mut media = Vec::new();
-        for _ in 0..pictures {
-            media.push(json!(user.picture().await?));
-        }
-        let before = fixture.proxy.request_count(SEND);
-        fixture.proxy.cut(1, if pictures == 0 { SEND } else { ".1 HTTP" });
-
-        let (_, messages) = fixture.publish(user, connection, &content, &media).await?;
-
-        same(fixture.proxy.unmet(), 0, "requests still to be cut off")?;
-        same(messages.len(), pictures.max(1), "messages")?;
-        same(fixture.proxy.request_count(SEND) - before, pictures.max(1) + 1, "calls")?;
-    }
-    Ok(())
-}
-
 async fn publish_thread(fixture: &MatrixFixture, user: &User<'_>, connection: &Value) -> Result<Figures> {
     let target = MatrixFixture::target(connection, &fixture.room)?;
     let thread = Thread::schedule(user, &target, false, TimeDelta::seconds(4)).await?;
@@ -285,18 +236,6 @@ async fn publish_thread(fixture: &MatrixFixture, user: &User<'_>, connection: &V
 
     ensure_messages_of_thread(fixture, &thread, &ids).await?;
     thread.figures(&fixture.proxy, SEND)
-}
-
-/// The third message is created, and the response is lost.
-async fn lose_response_of_thread(fixture: &MatrixFixture, user: &User<'_>, connection: &Value) -> Result {
-    fixture.proxy.lose_after(SEGMENTS / 2, SEND);
-    let target = MatrixFixture::target(connection, &fixture.room)?;
-    let thread = Thread::schedule(user, &target, false, TimeDelta::seconds(2)).await?;
-
-    let ids = thread.published(user, SETTLED_SECONDS).await?;
-
-    same(fixture.proxy.unmet(), 0, "responses still to be lost")?;
-    ensure_messages_of_thread(fixture, &thread, &ids).await
 }
 
 /// Checks that the room has exactly these messages, each in the thread of the first one and as a

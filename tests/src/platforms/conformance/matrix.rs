@@ -1,6 +1,7 @@
 //! The conformance suite against a real Synapse. Accounts are connected by password.
 
 use std::{
+    collections::BTreeSet,
     net::SocketAddr,
     sync::{Arc, Mutex},
 };
@@ -135,11 +136,14 @@ impl RealMatrix {
 
     fn posts(&self) -> Result<Vec<PublicPost>> {
         let mut posts: Vec<(String, PublicPost)> = Vec::new();
+        let mut transactions = BTreeSet::new();
         for message in wait_for(self.homeserver.server.messages(&self.room))? {
             let content = &message["content"];
             let Some(transaction) = content[REFERENCE].as_str() else { continue };
             let reference = transaction.rsplit_once('.').map_or(transaction, |(reference, _)| reference);
-            if let Some((_, post)) = posts.iter_mut().find(|(it, _)| it == reference) {
+            // A repeated message counts as another post.
+            let is_repeated = !transactions.insert(transaction.to_owned());
+            if !is_repeated && let Some((_, post)) = posts.iter_mut().find(|(it, _)| it == reference) {
                 post.media.extend(self.public_media(&message, false)?);
                 continue;
             }
