@@ -82,7 +82,7 @@ impl BlueskyServer {
             command.args(client.arguments());
         }
         command.envs(settings.variables.iter().map(|(name, value)| (name, value)));
-        let mut process = ServerProcess::start(command)?;
+        let mut process = ServerProcess::start_script(command)?;
         let facts = process.facts("the Bluesky server").await?;
         let fact = |name| text(&facts, name).map(ToOwned::to_owned);
         Ok(Self {

@@ -40,7 +40,7 @@ impl GhostServer {
         let program = tokio::task::spawn_blocking(GhostProgram::installed).await??;
         let mut command = program.start();
         command.arg(public_port.to_string()).args(now);
-        let mut process = ServerProcess::start(command)?;
+        let mut process = ServerProcess::start_script(command)?;
         let facts = process.facts("Ghost").await?;
         let integration = &facts["integration"];
         Ok(Self {

@@ -3,7 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::Command,
     sync::atomic::{AtomicU32, Ordering},
     time::{Duration, Instant},
 };
@@ -16,6 +16,7 @@ use crate::{
     error::{Result, TestError},
     fail,
     http_response::text,
+    server_process::ServerProcess,
 };
 
 /// The values that a deployment writes to its ready file.
@@ -59,8 +60,7 @@ const LOGGED: &str = "warn,dynoxide=error,audit=info";
 
 /// A running local stack; it ends when this is dropped.
 pub struct Harness {
-    child: Child,
-    folder: TempDir,
+    process: ServerProcess,
     ready: Ready,
     took: Duration,
 }
@@ -93,30 +93,18 @@ impl Harness {
     async fn start_in(binary: &Path, arguments: &[&str], variables: &[(&str, &Path)]) -> Result<Self> {
         let folder = TempDir::new()?;
         let ready_file = folder.path().join("ready.json");
-        let log = fs::File::create(folder.path().join("log"))?;
         let started = Instant::now();
-        let mut child = Command::new(binary)
+        let mut command = Command::new(binary);
+        command
             .args(arguments)
             .arg("--ready-file")
             .arg(&ready_file)
             .env("LOG_LEVEL", LOGGED)
-            .envs(variables.iter().copied())
-            .stdin(Stdio::null())
-            .stdout(log.try_clone()?)
-            .stderr(log)
-            .spawn()?;
-        loop {
-            if let Ok(ready) = Ready::read(&ready_file) {
-                return Ok(Self { child, folder, ready, took: started.elapsed() });
-            }
-            let ended = child.try_wait()?;
-            if ended.is_some() || Duration::from_mins(5) < started.elapsed() {
-                let _ = child.kill();
-                let log = fs::read_to_string(folder.path().join("log")).unwrap_or_default();
-                fail!("{} {arguments:?} did not become ready ({ended:?}):\n{log}", binary.display());
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+            .envs(variables.iter().copied());
+        let mut process = ServerProcess::start(command, folder)?;
+        let name = format!("{} {arguments:?}", binary.display());
+        let ready = process.ready(&name, || async { Ready::read(&ready_file).ok() }).await?;
+        Ok(Self { process, ready, took: started.elapsed() })
     }
 
     pub fn ready(&self) -> &Ready {
@@ -134,25 +122,16 @@ impl Harness {
     }
 
     pub fn id(&self) -> u32 {
-        self.child.id()
+        self.process.id()
     }
 
     pub fn log(&self) -> String {
-        fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+        self.process.log()
     }
 
     /// Kills it immediately.
     pub fn kill(mut self) -> Result {
-        self.child.kill()?;
-        self.child.wait()?;
-        Ok(())
-    }
-}
-
-impl Drop for Harness {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.process.kill()
     }
 }
 

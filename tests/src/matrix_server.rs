@@ -4,9 +4,8 @@ use std::{
     fs,
     net::SocketAddr,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::Command,
     sync::{Mutex, PoisonError},
-    time::{Duration, Instant},
 };
 
 use reqwest::{Client, Method, StatusCode};
@@ -16,14 +15,11 @@ use tempfile::TempDir;
 use crate::{
     ensure,
     error::Result,
-    fail,
+    harness::free_port,
     http_response::{list, text},
-    lossy_proxy::ProxyPort,
+    server_process::{PATIENCE, ServerProcess},
     tools::{SYNAPSE, run},
 };
-
-/// Limit of a start on a busy machine; on an idle one it takes three seconds.
-const PATIENCE: Duration = Duration::from_mins(5);
 
 pub(crate) const USER: &str = "@keeper:localhost";
 
@@ -31,7 +27,7 @@ pub(crate) const PASSWORD: &str = "eight bells, all's well";
 
 /// A running homeserver; it stops when this is dropped.
 pub(crate) struct Synapse {
-    process: Process,
+    process: ServerProcess,
     listens: SocketAddr,
     http: Client,
     /// Access token of the user's own device.
@@ -53,32 +49,28 @@ impl Default for SynapseSettings {
     }
 }
 
-/// The process, and the folder with everything that it stores.
-struct Process {
-    child: Child,
-    folder: TempDir,
-}
-
 impl Synapse {
     /// Installs Synapse if it is missing, and starts it.
     pub(crate) async fn start(settings: SynapseSettings) -> Result<Self> {
         let program = tokio::task::spawn_blocking(|| SYNAPSE.program()).await??;
-        let free = ProxyPort::take().await?;
-        let listens = SocketAddr::from(([127, 0, 0, 1], free.number()));
-        drop(free);
+        let listens = SocketAddr::from(([127, 0, 0, 1], free_port()?));
         let folder = TempDir::new()?;
         let settings = configuration(folder.path(), listens, settings)?;
-        let log = fs::File::create(folder.path().join("log"))?;
         let command = || {
             let mut command = Command::new(&program);
-            command.arg("--config-path").arg(&settings).current_dir(folder.path()).stdin(Stdio::null());
+            command.arg("--config-path").arg(&settings).current_dir(folder.path());
             command
         };
         run(command().arg("--generate-keys"))?;
-        let child = command().stdout(log.try_clone()?).stderr(log).spawn()?;
+        let process = ServerProcess::start(command(), folder)?;
         let http = Client::builder().no_proxy().timeout(PATIENCE).build()?;
-        let mut server = Self { process: Process { child, folder }, listens, http, token: Mutex::default() };
-        server.ready().await?;
+        let mut server = Self { process, listens, http, token: Mutex::default() };
+        let versions = server.http.get(server.url("/_matrix/client/versions"));
+        let poll = || async {
+            let response = versions.try_clone()?.send().await;
+            response.is_ok_and(|it| it.status().is_success()).then_some(())
+        };
+        server.process.ready("Synapse", poll).await?;
         let register = program.with_file_name("register_new_matrix_user");
         let name = USER.trim_start_matches('@').split(':').next().unwrap_or_default();
         let arguments = ["-u", name, "-p", PASSWORD, "--no-admin", "-k", SHARED_SECRET, &server.url("")];
@@ -88,22 +80,6 @@ impl Synapse {
             .send(Method::PUT, &format!("profile/{USER}/displayname"), &json!({ "displayname": "The keeper" }))
             .await?;
         Ok(server)
-    }
-
-    async fn ready(&mut self) -> Result {
-        let started = Instant::now();
-        loop {
-            let response = self.http.get(self.url("/_matrix/client/versions")).send().await;
-            if response.is_ok_and(|it| it.status().is_success()) {
-                return Ok(());
-            }
-            let ended = self.process.child.try_wait()?;
-            if ended.is_some() || PATIENCE < started.elapsed() {
-                let log = fs::read_to_string(self.process.folder.path().join("log")).unwrap_or_default();
-                fail!("Synapse did not become ready ({ended:?}):\n{log}");
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
     }
 
     /// The address where it listens; a proxy must forward to it.
@@ -248,11 +224,4 @@ fn configuration(folder: &Path, listens: SocketAddr, settings: SynapseSettings) 
     let path = folder.join("homeserver.yaml");
     fs::write(&path, configuration.to_string())?;
     Ok(path)
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }

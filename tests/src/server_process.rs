@@ -1,7 +1,8 @@
-//! Servers that the tests start by a script: it prints what a test needs to know, and ends with its standard input.
+//! Servers that the tests start: a child process that logs into a folder of its own.
 
 use std::{
     fs,
+    path::Path,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
@@ -11,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::{error::Result, fail};
 
-/// Limit of a start on a busy machine; on an idle one it takes two seconds.
+/// Limit of a start on a busy machine; on an idle one, the slowest server takes three seconds.
 pub const PATIENCE: Duration = Duration::from_mins(5);
 
 /// The server process; it ends when this is dropped.
@@ -21,7 +22,15 @@ pub struct ServerProcess {
 }
 
 impl ServerProcess {
-    pub fn start(mut command: Command) -> Result<Self> {
+    /// Starts a program that logs to its outputs. The folder is removed after its end.
+    pub fn start(mut command: Command, folder: TempDir) -> Result<Self> {
+        let log = fs::File::create(folder.path().join("log"))?;
+        let child = command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?;
+        Ok(Self { child, folder })
+    }
+
+    /// Starts a script that prints what a test needs to know, and ends with its standard input.
+    pub fn start_script(mut command: Command) -> Result<Self> {
         let folder = TempDir::new()?;
         let child = command
             // Everything that the server stores is removed with this folder.
@@ -34,13 +43,12 @@ impl ServerProcess {
         Ok(Self { child, folder })
     }
 
-    /// The values that the server prints when it is ready, as one line of JSON.
-    pub async fn facts(&mut self, name: &str) -> Result<Value> {
+    /// Polls until the server is ready; fails if the process ends before.
+    pub async fn ready<T, P: Future<Output = Option<T>>>(&mut self, name: &str, poll: impl Fn() -> P) -> Result<T> {
         let started = Instant::now();
         loop {
-            let startup_output = fs::read_to_string(self.folder.path().join("facts"))?;
-            if let Some(line) = startup_output.strip_suffix('\n') {
-                return Ok(serde_json::from_str(line)?);
+            if let Some(ready) = poll().await {
+                return Ok(ready);
             }
             let ended = self.child.try_wait()?;
             if ended.is_some() || PATIENCE < started.elapsed() {
@@ -50,14 +58,35 @@ impl ServerProcess {
         }
     }
 
+    /// The values that a script prints when its server is ready, as one line of JSON.
+    pub async fn facts(&mut self, name: &str) -> Result<Value> {
+        let file = self.folder().join("facts");
+        let line = || async { Some(fs::read_to_string(&file).ok()?.strip_suffix('\n')?.to_owned()) };
+        Ok(serde_json::from_str(&self.ready(name, line).await?)?)
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub fn log(&self) -> String {
-        fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+        fs::read_to_string(self.folder().join("log")).unwrap_or_default()
+    }
+
+    /// Kills it immediately.
+    pub fn kill(&mut self) -> Result {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
     }
 }
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _ = self.kill();
     }
 }

@@ -4,9 +4,8 @@ use std::{
     fs,
     net::SocketAddr,
     path::PathBuf,
-    process::{Child, Command, Stdio},
+    process::Command,
     sync::atomic::{AtomicUsize, Ordering},
-    time::{Duration, Instant},
 };
 
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
@@ -19,13 +18,11 @@ use crate::{
     ensure,
     error::Result,
     fail,
+    harness::free_port,
     http_response::{integer, text},
-    lossy_proxy::ProxyPort,
+    server_process::{PATIENCE, ServerProcess},
     tools::run,
 };
-
-/// Limit of a start on a busy machine; on an idle one it takes half a second.
-const PATIENCE: Duration = Duration::from_mins(5);
 
 /// The author of the site, with password.
 pub const AUTHOR: (&str, &str) = ("keeper", "lighthouse");
@@ -41,9 +38,7 @@ pub enum UrlLayout {
 
 /// A running site; it stops when this is dropped.
 pub struct WordpressServer {
-    child: Child,
-    /// Everything that the site stores.
-    folder: TempDir,
+    process: ServerProcess,
     addresses: UrlLayout,
     listens: SocketAddr,
     author: i64,
@@ -74,9 +69,7 @@ impl WordpressServer {
     pub async fn start(public_port: u16, addresses: UrlLayout) -> Result<Self> {
         let program = tokio::task::spawn_blocking(WordpressProgram::installed).await??;
         // PHP's server cannot choose a free port.
-        let free = ProxyPort::take().await?;
-        let listens = SocketAddr::from(([127, 0, 0, 1], free.number()));
-        drop(free);
+        let listens = SocketAddr::from(([127, 0, 0, 1], free_port()?));
         let folder = TempDir::new()?;
         let top = folder.path().join("top");
         let site: PathBuf = match addresses {
@@ -96,34 +89,16 @@ impl WordpressServer {
             php
         };
         let facts: Value = serde_json::from_str(&run(php().arg(program.prepare_script()))?)?;
-        let log = fs::File::create(folder.path().join("log"))?;
-        let child = php()
-            .args(["-S", &listens.to_string(), "-t"])
-            .arg(&top)
-            .stdin(Stdio::null())
-            .stdout(log.try_clone()?)
-            .stderr(log)
-            .spawn()?;
+        let mut server = php();
+        server.args(["-S", &listens.to_string(), "-t"]).arg(&top);
+        let mut process = ServerProcess::start(server, folder)?;
         let administrator = (text(&facts, "administrator")?.to_owned(), text(&facts, "password")?.to_owned());
         let http = Client::builder().no_proxy().timeout(PATIENCE).build()?;
         let author = integer(&facts, "keeper")?;
+        let types = format!("http://{listens}{}/index.php?rest_route=/wp/v2/types", addresses.base());
+        process.ready("WordPress", || async { http.get(&types).send().await.ok().map(drop) }).await?;
         let passwords_created = AtomicUsize::new(0);
-        let mut server = Self { child, folder, addresses, listens, author, passwords_created, administrator, http };
-        server.ready().await?;
-        Ok(server)
-    }
-
-    async fn ready(&mut self) -> Result {
-        let started = Instant::now();
-        while self.request_as_administrator(Method::GET, "wp/v2/types", &[]).send().await.is_err() {
-            let ended = self.child.try_wait()?;
-            if ended.is_some() || PATIENCE < started.elapsed() {
-                let log = fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
-                fail!("WordPress did not become ready ({ended:?}):\n{log}");
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        Ok(())
+        Ok(Self { process, addresses, listens, author, passwords_created, administrator, http })
     }
 
     /// The address where it listens; a proxy at the public address must forward to it.
@@ -219,7 +194,7 @@ impl WordpressServer {
         match serde_json::from_str(&body) {
             Ok(parsed) if status.is_success() => Ok(parsed),
             _ => {
-                let log = fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
+                let log = self.process.log();
                 let lines: Vec<_> = log.lines().rev().take(10).collect();
                 fail!("{path}: {status} {body:?}; the log, last line first:\n{}", lines.join("\n"))
             }
@@ -231,12 +206,5 @@ impl WordpressServer {
         let url = format!("http://{}{}/index.php", self.listens, self.base());
         let request = self.http.request(method, url).query(&[("rest_route", format!("/{path}"))]).query(query);
         request.basic_auth(user, Some(password))
-    }
-}
-
-impl Drop for WordpressServer {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

@@ -1,10 +1,8 @@
 //! `MiniStack` as a child process: AWS on one port, with roles enforced.
 
 use std::{
-    fs,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    time::{Duration, Instant},
+    process::Command,
 };
 
 use reqwest::Client;
@@ -14,14 +12,13 @@ use super::processes::{self, Function};
 use crate::{
     aws::{self, Root},
     error::Result,
-    fail,
+    server_process::ServerProcess,
     tools::MINISTACK,
 };
 
 /// A running emulator; it ends with every function when this is dropped.
 pub(super) struct Emulator {
-    child: Child,
-    folder: TempDir,
+    process: ServerProcess,
     port: u16,
     http: Client,
 }
@@ -30,11 +27,11 @@ impl Emulator {
     /// Starts an emulator whose functions reach AWS at this URL.
     pub(super) async fn start(port: u16, reached_at: &str) -> Result<Self> {
         let folder = TempDir::new()?;
-        let log = fs::File::create(folder.path().join("log"))?;
         let path = std::env::var("PATH")?;
         // Nothing else of this environment is passed on: functions inherit it, and would read
         // settings that no deployment has.
-        let child = Command::new(MINISTACK.program()?)
+        let mut command = Command::new(MINISTACK.program()?);
+        command
             .env_clear()
             .env("PATH", path)
             .env("HOME", folder.path())
@@ -43,28 +40,16 @@ impl Emulator {
             .env("BIND_HOST", "127.0.0.1")
             .env("AUTH", "true")
             .env("IOT_MTLS_ENABLED", "false")
-            .env("AWS_ENDPOINT_URL", reached_at)
-            .stdin(Stdio::null())
-            .stdout(log.try_clone()?)
-            .stderr(log)
-            .spawn()?;
-        let mut emulator = Self { child, folder, port, http: Client::builder().no_proxy().build()? };
-        emulator.ready().await?;
+            .env("AWS_ENDPOINT_URL", reached_at);
+        let process = ServerProcess::start(command, folder)?;
+        let mut emulator = Self { process, port, http: Client::builder().no_proxy().build()? };
+        let health = emulator.http.get(format!("{}/_ministack/health", emulator.url()));
+        let poll = || async {
+            let response = health.try_clone()?.send().await;
+            response.is_ok_and(|it| it.status().is_success()).then_some(())
+        };
+        emulator.process.ready("the emulator", poll).await?;
         Ok(emulator)
-    }
-
-    async fn ready(&mut self) -> Result {
-        let started = Instant::now();
-        let health = format!("{}/_ministack/health", self.url());
-        loop {
-            if self.http.get(&health).send().await.is_ok_and(|it| it.status().is_success()) {
-                return Ok(());
-            }
-            if self.child.try_wait()?.is_some() || Duration::from_mins(5) < started.elapsed() {
-                fail!("the emulator did not become ready:\n{}", self.log());
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
     }
 
     pub(super) fn url(&self) -> String {
@@ -73,11 +58,7 @@ impl Emulator {
 
     /// A folder that is removed when the emulator ends.
     pub(super) fn folder(&self) -> &Path {
-        self.folder.path()
-    }
-
-    pub(super) fn log(&self) -> String {
-        fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+        self.process.folder()
     }
 
     /// The environment of a program that acts as the root of the account.
@@ -109,14 +90,13 @@ impl Emulator {
 
     /// The running processes of functions.
     pub(super) fn functions(&self) -> Vec<Function> {
-        processes::below(self.folder.path())
+        processes::below(self.folder())
     }
 }
 
 impl Drop for Emulator {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _ = self.process.kill();
         for function in self.functions() {
             function.kill();
         }

@@ -1,12 +1,7 @@
 //! An independent server with Mastodon's API: its process, its account, its API without our proxy,
 //! and its injected errors.
 
-use std::{
-    fs,
-    net::SocketAddr,
-    process::{Child, Command, Stdio},
-    time::{Duration, Instant},
-};
+use std::{net::SocketAddr, process::Command};
 
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::{Value, json};
@@ -16,13 +11,11 @@ use crate::{
     ensure,
     error::Result,
     fail,
+    harness::free_port,
     http_response::{list, text},
-    lossy_proxy::ProxyPort,
+    server_process::{PATIENCE, ServerProcess},
     tools::MASTODON_MOCK,
 };
-
-/// Limit of a start on a busy machine; on an idle one it takes three seconds.
-const PATIENCE: Duration = Duration::from_mins(5);
 
 /// The account that exists from the start.
 pub(super) const ACCOUNT: &str = "testuser";
@@ -41,16 +34,10 @@ pub(super) const MEDIA: &str = "/api/v2/media";
 
 /// A running server; it stops when this is dropped.
 pub(super) struct MastodonServer {
-    process: Process,
+    process: ServerProcess,
     listens: SocketAddr,
     account_id: String,
     http: Client,
-}
-
-/// The process, and the folder with everything that it stores.
-struct Process {
-    child: Child,
-    folder: TempDir,
 }
 
 impl MastodonServer {
@@ -59,43 +46,24 @@ impl MastodonServer {
     pub(super) async fn start(public_port: u16) -> Result<Self> {
         let program = tokio::task::spawn_blocking(|| MASTODON_MOCK.program()).await??;
         // The server cannot choose a free port.
-        let free = ProxyPort::take().await?;
-        let listens = SocketAddr::from(([127, 0, 0, 1], free.number()));
-        drop(free);
+        let listens = SocketAddr::from(([127, 0, 0, 1], free_port()?));
         let folder = TempDir::new()?;
-        let log = fs::File::create(folder.path().join("log"))?;
-        let child = Command::new(program)
+        let mut command = Command::new(program);
+        command
             .args(["serve", "--in-memory", "--port", &listens.port().to_string()])
             .args(["--domain", &format!("127.0.0.1:{public_port}")])
             // Everything that the server stores is removed with this folder, where it finds no
             // settings either.
             .env("TMPDIR", folder.path())
-            .current_dir(folder.path())
-            .stdin(Stdio::null())
-            .stdout(log.try_clone()?)
-            .stderr(log)
-            .spawn()?;
+            .current_dir(folder.path());
+        let process = ServerProcess::start(command, folder)?;
         let http = Client::builder().no_proxy().timeout(PATIENCE).build()?;
-        let mut server = Self { process: Process { child, folder }, listens, account_id: String::new(), http };
-        server.account_id = server.ready().await?;
+        let mut server = Self { process, listens, account_id: String::new(), http };
+        let account = server.http.get(server.url("/api/v1/accounts/verify_credentials"));
+        let poll = || async { send(account.try_clone()?).await.ok() };
+        let account: Value = server.process.ready("the Mastodon server", poll).await?.json().await?;
+        text(&account, "id")?.clone_into(&mut server.account_id);
         Ok(server)
-    }
-
-    /// Waits until it responds; returns the id of its account.
-    async fn ready(&mut self) -> Result<String> {
-        let started = Instant::now();
-        loop {
-            let response = self.send(self.http.get(self.url("/api/v1/accounts/verify_credentials"))).await;
-            if let Ok(account) = response {
-                return Ok(text(&account.json().await?, "id")?.to_owned());
-            }
-            let ended = self.process.child.try_wait()?;
-            if ended.is_some() || PATIENCE < started.elapsed() {
-                let log = fs::read_to_string(self.process.folder.path().join("log")).unwrap_or_default();
-                fail!("the Mastodon server did not become ready ({ended:?}):\n{log}");
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
     }
 
     /// The address where it listens; a proxy at the public address must forward to it.
@@ -107,26 +75,24 @@ impl MastodonServer {
     /// searched.
     pub(super) async fn statuses(&self, part: &str) -> Result<Vec<Value>> {
         let url = self.url(&format!("/api/v1/accounts/{}/statuses?limit=40", self.account_id));
-        let mut all: Vec<Value> = self.send(self.http.get(url)).await?.json().await?;
+        let mut all: Vec<Value> = send(self.http.get(url)).await?.json().await?;
         all.retain(|it| it["content"].as_str().is_some_and(|it| it.contains(part)));
         Ok(all)
     }
 
     pub(super) async fn status(&self, id: &str) -> Result<Value> {
-        Ok(self.send(self.http.get(self.url(&format!("{STATUSES}/{id}")))).await?.json().await?)
+        Ok(send(self.http.get(self.url(&format!("{STATUSES}/{id}")))).await?.json().await?)
     }
 
     /// The ids of the statuses that this one continues, the first one first.
     pub(super) async fn ancestors(&self, id: &str) -> Result<Vec<String>> {
-        let context: Value =
-            self.send(self.http.get(self.url(&format!("{STATUSES}/{id}/context")))).await?.json().await?;
+        let context: Value = send(self.http.get(self.url(&format!("{STATUSES}/{id}/context")))).await?.json().await?;
         list(&context, "ancestors")?.iter().map(|it| Ok(text(it, "id")?.to_owned())).collect()
     }
 
     /// The text of a status as it was sent.
     pub(super) async fn source(&self, id: &str) -> Result<String> {
-        let source: Value =
-            self.send(self.http.get(self.url(&format!("{STATUSES}/{id}/source")))).await?.json().await?;
+        let source: Value = send(self.http.get(self.url(&format!("{STATUSES}/{id}/source")))).await?.json().await?;
         Ok(text(&source, "text")?.to_owned())
     }
 
@@ -135,7 +101,7 @@ impl MastodonServer {
         let mut files = Vec::new();
         for file in list(status, "media_attachments")? {
             let path = url::Url::parse(text(file, "url")?)?.path().to_owned();
-            let bytes = self.send(self.http.get(self.url(&path))).await?.bytes().await?;
+            let bytes = send(self.http.get(self.url(&path))).await?.bytes().await?;
             files.push((text(file, "type")?.to_owned(), bytes.to_vec()));
         }
         Ok(files)
@@ -145,19 +111,19 @@ impl MastodonServer {
     /// take effect one after the other.
     pub(super) async fn arm(&self, path: &str, effect: &Value) -> Result {
         let order = json!({ "match": { "methods": ["POST"], "path": path }, "effect": effect, "count": 1 });
-        self.send(self.http.post(self.url("/api/v1/_mock/faults")).json(&order)).await?;
+        send(self.http.post(self.url("/api/v1/_mock/faults")).json(&order)).await?;
         Ok(())
     }
 
     /// The number of orders that have not taken effect.
     pub(super) async fn armed(&self) -> Result<usize> {
-        let armed: Vec<Value> = self.send(self.http.get(self.url("/api/v1/_mock/faults"))).await?.json().await?;
+        let armed: Vec<Value> = send(self.http.get(self.url("/api/v1/_mock/faults"))).await?.json().await?;
         Ok(armed.len())
     }
 
     /// The token that the account has granted last.
     pub(super) async fn granted_token(&self) -> Result<String> {
-        let users: Value = self.send(self.http.get(self.url("/api/v1/_mock/dev_users"))).await?.json().await?;
+        let users: Value = send(self.http.get(self.url("/api/v1/_mock/dev_users"))).await?.json().await?;
         let user = users.as_array().and_then(|it| it.iter().find(|it| it["username"] == ACCOUNT));
         let Some(user) = user else { fail!("{ACCOUNT} is not among {users}") };
         let token = text(user, "access_token")?;
@@ -167,7 +133,7 @@ impl MastodonServer {
 
     /// Revokes this token, as the user does.
     pub(super) async fn take_back(&self, token: &str) -> Result {
-        self.send(self.http.post(self.url("/oauth/revoke")).form(&[("token", token)])).await?;
+        send(self.http.post(self.url("/oauth/revoke")).form(&[("token", token)])).await?;
         Ok(())
     }
 
@@ -179,25 +145,18 @@ impl MastodonServer {
         Ok(status.is_success())
     }
 
-    /// Sends a request with the account's own token; the response must be a success.
-    async fn send(&self, request: RequestBuilder) -> Result<Response> {
-        let response = request.bearer_auth(OWN_TOKEN).send().await?;
-        if response.status().is_success() {
-            return Ok(response);
-        }
-        let (url, status) = (response.url().clone(), response.status());
-        fail!("{url}: {status} {}", response.text().await.unwrap_or_default())
-    }
-
     /// The URL of a path, without any proxy.
     fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.listens)
     }
 }
 
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+/// Sends a request with the account's own token; the response must be a success.
+async fn send(request: RequestBuilder) -> Result<Response> {
+    let response = request.bearer_auth(OWN_TOKEN).send().await?;
+    if response.status().is_success() {
+        return Ok(response);
     }
+    let (url, status) = (response.url().clone(), response.status());
+    fail!("{url}: {status} {}", response.text().await.unwrap_or_default())
 }
