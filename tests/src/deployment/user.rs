@@ -57,7 +57,27 @@ impl<'a> User<'a> {
     }
 
     pub async fn begin(&self) -> Result<Value> {
-        self.api.call(Method::POST, "/connections/connect/sandbox").send().await?.ok(201)
+        self.begin_at("sandbox").await
+    }
+
+    pub async fn begin_at(&self, platform: &str) -> Result<Value> {
+        self.api.call(Method::POST, &format!("/connections/connect/{platform}")).send().await?.ok(201)
+    }
+
+    /// Waits until a connection needs reconnection.
+    pub async fn loses_grant(&self, connection: &Value, seconds: u64) -> Result {
+        let path = format!("/connections/{}", integer(connection, "id")?);
+        moment::eventually(Duration::from_secs(seconds), "needs_reconnection", || async {
+            let shown = self.api.get(&path).await?.ok(200)?;
+            Ok((shown["needs_reconnection"] == true).then_some(()))
+        })
+        .await
+    }
+
+    pub async fn disconnect(&self, connection: &Value) -> Result {
+        let path = format!("/connections/{}", integer(connection, "id")?);
+        self.api.call(Method::DELETE, &path).send().await?.is(204)?;
+        Ok(())
     }
 
     /// Completes the consent page and the choice of accounts after it; returns the last page.

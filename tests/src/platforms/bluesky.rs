@@ -5,7 +5,6 @@ use std::path::Path;
 
 use chrono::TimeDelta;
 use platforms::conformance::samples::sample;
-use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{
@@ -93,7 +92,7 @@ impl BlueskyFixture {
     }
 
     async fn connect(&self, user: &User<'_>, pictures: &str) -> Result<Value> {
-        let flow = begin_connect_flow(user).await?;
+        let flow = user.begin_at("bluesky").await?;
         let ended = self.goes_through(&flow, Decision::Authorize, pictures).await?;
         let page = ended.page.map(|it| it.text).unwrap_or_default();
         ensure!(page.contains("Bluesky is connected"), "the person ended on {}: {page}", ended.ended_at);
@@ -110,10 +109,6 @@ impl BlueskyFixture {
         same(&record["uri"], &json!(uri), "uri")?;
         Ok((post, record["value"].clone()))
     }
-}
-
-async fn begin_connect_flow(user: &User<'_>) -> Result<Value> {
-    user.api.call(Method::POST, "/connections/connect/bluesky").send().await?.ok(201)
 }
 
 /// Runs every scene.
@@ -144,7 +139,7 @@ pub async fn run(report: &mut Report) -> Result {
 }
 
 async fn deny_access(fixture: &BlueskyFixture, user: &User<'_>) -> Result {
-    let flow = begin_connect_flow(user).await?;
+    let flow = user.begin_at("bluesky").await?;
     let ended = fixture.goes_through(&flow, Decision::Deny, "deny").await?;
     let page = ended.page.map(|it| it.text).unwrap_or_default();
     ensure!(page.contains("Access was denied"), "the person reads {page}");
@@ -339,13 +334,7 @@ async fn revoke_and_reconnect(fixture: &BlueskyFixture, user: &User<'_>, connect
     fixture.server.revoke(Path::new(ROOT).join(SCREENSHOTS).join("revoke")).await?;
     let content = fresh("after the revocation");
     let id = user.schedule(&content, &[connection], 1).await?;
-    let path = format!("/connections/{}", integer(connection, "id")?);
-
-    moment::eventually(std::time::Duration::from_mins(1), "needs_reconnection", async || {
-        let shown = user.api.get(&path).await?.ok(200)?;
-        Ok((shown["needs_reconnection"] == true).then_some(()))
-    })
-    .await?;
+    user.loses_grant(connection, 60).await?;
     // The connection is marked first, and the post gets its message after that.
     moment::eventually(std::time::Duration::from_secs(30), "the message of the post", async || {
         let message = user.show(id).await?["platforms"][0]["error_message"].to_string();
@@ -361,7 +350,7 @@ async fn revoke_and_reconnect(fixture: &BlueskyFixture, user: &User<'_>, connect
 }
 
 async fn app_password(fixture: &BlueskyFixture, user: &User<'_>, connection: &Value) -> Result {
-    let flow = begin_connect_flow(user).await?;
+    let flow = user.begin_at("bluesky").await?;
     let account = fixture.server.account();
     let field_values =
         [("handle".to_owned(), account.handle.clone()), ("app_password".to_owned(), account.app_password.clone())];
@@ -381,7 +370,7 @@ async fn app_password(fixture: &BlueskyFixture, user: &User<'_>, connection: &Va
 async fn connect_as_confidential_client() -> Result {
     let fixture = BlueskyFixture::start(Some(PUBLIC_ORIGIN)).await?;
     let user = fixture.user().await?;
-    let flow = begin_connect_flow(&user).await?;
+    let flow = user.begin_at("bluesky").await?;
     fixture.goes_through(&flow, Decision::Authorize, "client-with-a-key").await?;
     let flow: Value = serde_json::from_str(&flow.to_string().replace(PUBLIC_ORIGIN, fixture.deployment.origin()))?;
     let connection = super::connecting::connected(&user, &flow).await?;
@@ -393,9 +382,7 @@ async fn connect_as_confidential_client() -> Result {
     fixture.publish(&user, &body).await?;
     // The grant is refreshed with the key with which it began, and that key also revokes it when
     // the account is disconnected.
-    let disconnected =
-        user.api.call(Method::DELETE, &format!("/connections/{}", integer(&connection, "id")?)).send().await?;
-    same(disconnected.status, 204, "status of disconnecting")
+    user.disconnect(&connection).await
 }
 
 /// Canonical JSON of a record: keys in order, no white space.

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use platforms::conformance::fake_platform::{Decision, FakePlatform};
-use reqwest::Method;
 use secrecy::ExposeSecret;
 use serde_json::Value;
 use url::Url;
@@ -20,28 +19,29 @@ use crate::{
 /// Connects the account of a network: our form if it has fields, the platform's page if it has one,
 /// and the callback.
 pub async fn connect(user: &User<'_>, fake: &dyn FakePlatform) -> Result<Value> {
-    complete(user, fake, &format!("/connections/connect/{}", fake.name())).await
+    let flow = user.begin_at(fake.name()).await?;
+    complete(user, fake, &flow).await
 }
 
 /// Like [`connect`], for a profile.
 pub async fn connect_for(user: &User<'_>, fake: &dyn FakePlatform, profile: i64) -> Result<Value> {
-    complete(user, fake, &format!("/connections/connect/{}?profile_id={profile}", fake.name())).await
+    let flow = user.begin_at(&format!("{}?profile_id={profile}", fake.name())).await?;
+    complete(user, fake, &flow).await
 }
 
-async fn complete(user: &User<'_>, fake: &dyn FakePlatform, path: &str) -> Result<Value> {
-    let flow = user.api.call(Method::POST, path).send().await?.ok(201)?;
+async fn complete(user: &User<'_>, fake: &dyn FakePlatform, flow: &Value) -> Result<Value> {
     let field_values = fake.form_values().into_iter().map(|(name, it)| (name, it.expose_secret().to_owned())).collect();
     if fake.has_authorization_page() {
-        let first = text(&flow, "authorization_url")?;
+        let first = text(flow, "authorization_url")?;
         let is_ours = first.starts_with(user.deployment.origin());
         let redirect =
-            if is_ours { submit_form_for_redirect(user, &flow, &field_values).await? } else { Url::parse(first)? };
+            if is_ours { submit_form_for_redirect(user, flow, &field_values).await? } else { Url::parse(first)? };
         let callback = fake.redirect_url(redirect.as_str(), Decision::Allow).await;
         returns(user, &callback).await?;
     } else {
-        types(user, &flow, &field_values).await?;
+        types(user, flow, &field_values).await?;
     }
-    connected(user, &flow).await
+    connected(user, flow).await
 }
 
 /// Submits our form; returns the address that it redirects to.

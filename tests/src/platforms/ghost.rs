@@ -41,7 +41,7 @@ impl GhostFixture {
     }
 
     async fn connect(&self, user: &User<'_>, key: &str) -> Result<Value> {
-        let flow = user.api.call(Method::POST, "/connections/connect/ghost").send().await?.ok(201)?;
+        let flow = user.begin_at("ghost").await?;
         // As a browser shows it in Ghost Admin.
         let site = format!("http://{}/ghost/#/settings/integrations", self.proxy.address());
         let typed = [("site", site), ("admin_api_key", key.to_owned())];
@@ -244,12 +244,7 @@ async fn revoke_and_reconnect(fixture: &GhostFixture, user: &User<'_>, connectio
     fixture.site.delete_integration(id).await?;
     let title = fresh("after it was deleted");
     let post = user.schedule(&title, &[connection], 1).await?;
-    let path = format!("/connections/{}", integer(connection, "id")?);
-    moment::eventually(Duration::from_mins(1), "needs_reconnection", async || {
-        let shown = user.api.get(&path).await?.ok(200)?;
-        Ok((shown["needs_reconnection"] == true).then_some(()))
-    })
-    .await?;
+    user.loses_grant(connection, 60).await?;
 
     let added = fixture.site.add_integration("again").await?;
     let reconnected = fixture.connect(user, &added.key).await?;

@@ -11,7 +11,6 @@ use std::time::Duration;
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use domain::media::MimeType;
 use platforms::conformance::samples::sample;
-use reqwest::Method;
 use serde_json::{Value, json};
 
 use self::server::{ACCOUNT, ACCOUNT_BUTTON, MEDIA, MastodonServer, STATUSES};
@@ -63,7 +62,7 @@ impl MastodonFixture {
 
     /// Connects the account: our page, the server's, and the callback.
     async fn connect(&self, user: &User<'_>) -> Result<Value> {
-        let flow = user.api.call(Method::POST, "/connections/connect/mastodon").send().await?.ok(201)?;
+        let flow = user.begin_at("mastodon").await?;
         let field_values = [("server".to_owned(), format!("http://{}", self.name()))];
         let redirect = submit_form_for_redirect(user, &flow, &field_values.into()).await?;
         let mut browser = user.browser.clone();
@@ -355,13 +354,7 @@ async fn revoke_and_reconnect(fixture: &MastodonFixture, user: &User<'_>, connec
     fixture.server.take_back(&fixture.server.granted_token().await?).await?;
     let content = fresh("after it was revoked");
     let id = user.schedule(&content, &[connection], 1).await?;
-    let path = format!("/connections/{}", integer(connection, "id")?);
-
-    moment::eventually(Duration::from_mins(1), "needs_reconnection", async || {
-        let shown = user.api.get(&path).await?.ok(200)?;
-        Ok((shown["needs_reconnection"] == true).then_some(()))
-    })
-    .await?;
+    user.loses_grant(connection, 60).await?;
     // The connection is marked first, and the post gets its message after that.
     moment::eventually(Duration::from_secs(30), "the post says what to do", async || {
         let message = user.show(id).await?["platforms"][0]["error_message"].to_string();
@@ -379,9 +372,7 @@ async fn revoke_and_reconnect(fixture: &MastodonFixture, user: &User<'_>, connec
 async fn disconnect_account(fixture: &MastodonFixture, user: &User<'_>, connection: &Value) -> Result {
     let token = fixture.server.granted_token().await?;
     ensure!(fixture.server.knows(&token).await?, "the token is not known before");
-    let disconnected =
-        user.api.call(Method::DELETE, &format!("/connections/{}", integer(connection, "id")?)).send().await?;
-    same(disconnected.status, 204, "status of disconnecting")?;
+    user.disconnect(connection).await?;
     moment::eventually(Duration::from_secs(30), "the end of the grant", async || {
         Ok((!fixture.server.knows(&token).await?).then_some(()))
     })

@@ -62,7 +62,7 @@ impl MatrixFixture {
 
     /// Our form, in which the user enters this password.
     async fn types(&self, user: &User<'_>, password: &str) -> Result<Value> {
-        let flow = user.api.call(Method::POST, "/connections/connect/matrix").send().await?.ok(201)?;
+        let flow = user.begin_at("matrix").await?;
         let homeserver = format!("http://{}", self.proxy.address());
         let answers = [("user", USER), ("password", password), ("homeserver", &homeserver)]
             .map(|(name, it)| (name.to_owned(), it.to_owned()));
@@ -290,13 +290,7 @@ async fn revoke_and_reconnect(fixture: &MatrixFixture, user: &User<'_>, connecti
     let content = fresh("after it was revoked");
     let before = fixture.server.messages(&fixture.room).await?.len();
     let id = integer(&user.create(&MatrixFixture::post(connection, &fixture.room, &content, &[])?).await?, "id")?;
-    let path = format!("/connections/{}", integer(connection, "id")?);
-
-    moment::eventually(Duration::from_mins(1), "needs_reconnection", async || {
-        let shown = user.api.get(&path).await?.ok(200)?;
-        Ok((shown["needs_reconnection"] == true).then_some(()))
-    })
-    .await?;
+    user.loses_grant(connection, 60).await?;
     let reconnected = fixture.connect(user).await?;
     same(&reconnected["id"], &connection["id"], "id of the connection")?;
     user.reaches(id, "published", 120).await?;
@@ -307,9 +301,7 @@ async fn revoke_and_reconnect(fixture: &MatrixFixture, user: &User<'_>, connecti
 
 async fn disconnect_account(fixture: &MatrixFixture, user: &User<'_>, connection: &Value) -> Result {
     same(fixture.server.devices().await?.len(), 1, "devices before")?;
-    let disconnected =
-        user.api.call(Method::DELETE, &format!("/connections/{}", integer(connection, "id")?)).send().await?;
-    same(disconnected.status, 204, "status of disconnecting")?;
+    user.disconnect(connection).await?;
     moment::eventually(Duration::from_secs(30), "the end of the device", async || {
         Ok(fixture.server.devices().await?.is_empty().then_some(()))
     })

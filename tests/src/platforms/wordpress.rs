@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use domain::media::MimeType;
 use platforms::conformance::samples::sample;
-use reqwest::{Method, StatusCode};
+use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 use super::{
@@ -51,7 +51,7 @@ impl WordpressFixture {
 
     /// Our page, the site's, and the callback.
     async fn authorize(&self, user: &User<'_>, press: &str) -> Result<(Value, String)> {
-        let flow = begin_connect_flow(user).await?;
+        let flow = user.begin_at("wordpress").await?;
         let redirect = submit_form_for_redirect(user, &flow, &[("site".to_owned(), self.site_url())].into()).await?;
         let mut browser = user.browser.clone();
         self.site.sign_in(&mut browser, &self.site_url()).await?;
@@ -79,10 +79,6 @@ impl WordpressFixture {
         same(&post["platforms"][0]["platform_post_id"], &json!(site_post["id"].to_string()), "its id")?;
         Ok((post, site_post.clone()))
     }
-}
-
-async fn begin_connect_flow(user: &User<'_>) -> Result<Value> {
-    user.api.call(Method::POST, "/connections/connect/wordpress").send().await?.ok(201)
 }
 
 /// A post with this text, due in a second.
@@ -278,12 +274,7 @@ async fn revoke_and_reconnect(fixture: &WordpressFixture, user: &User<'_>, conne
     fixture.site.revoke().await?;
     let content = fresh("after it was deleted");
     let id = user.schedule(&content, &[connection], 1).await?;
-    let path = format!("/connections/{}", integer(connection, "id")?);
-    moment::eventually(Duration::from_mins(1), "needs_reconnection", async || {
-        let shown = user.api.get(&path).await?.ok(200)?;
-        Ok((shown["needs_reconnection"] == true).then_some(()))
-    })
-    .await?;
+    user.loses_grant(connection, 60).await?;
 
     let reconnected = fixture.connect(user).await?;
     same(&reconnected["id"], &connection["id"], "id of the connection")?;
@@ -293,27 +284,21 @@ async fn revoke_and_reconnect(fixture: &WordpressFixture, user: &User<'_>, conne
 
 async fn disconnect_account(fixture: &WordpressFixture, user: &User<'_>, connection: &Value) -> Result {
     same(fixture.site.passwords().await?.len(), 1, "passwords before")?;
-    disconnect(user, connection).await?;
+    user.disconnect(connection).await?;
     moment::eventually(Duration::from_secs(30), "the end of the password", async || {
         Ok(fixture.site.passwords().await?.is_empty().then_some(()))
     })
     .await
 }
 
-async fn disconnect(user: &User<'_>, connection: &Value) -> Result {
-    let response =
-        user.api.call(Method::DELETE, &format!("/connections/{}", integer(connection, "id")?)).send().await?;
-    same(response.status, 204, "status of disconnecting")
-}
-
 async fn connect_with_entered_password(fixture: &WordpressFixture, user: &User<'_>) -> Result {
-    let flow = begin_connect_flow(user).await?;
+    let flow = user.begin_at("wordpress").await?;
     let password = fixture.site.create_password().await?;
     let typed = [("site", fixture.site_url()), ("username", AUTHOR.0.to_owned()), ("application_password", password)];
     types(user, &flow, &typed.map(|(name, it)| (name.to_owned(), it)).into()).await?;
     let connection = connected(user, &flow).await?;
     fixture.publish(user, &body(&connection, &fresh("by hand"))?).await?;
-    disconnect(user, &connection).await
+    user.disconnect(&connection).await
 }
 
 async fn publish_without_permalinks(fixture: &WordpressFixture, user: &User<'_>) -> Result {
@@ -328,5 +313,5 @@ async fn publish_without_permalinks(fixture: &WordpressFixture, user: &User<'_>)
     let url = text(&post["platforms"][0], "platform_post_url")?;
     same(url, &format!("{}/?p={}", fixture.site_url(), site_post["id"]), "link")?;
     same(fixture.site.files(integer(&site_post, "id")?).await?.len(), 1, "files")?;
-    disconnect(user, &connection).await
+    user.disconnect(&connection).await
 }

@@ -160,12 +160,7 @@ impl<'a> FaultFixture<'a> {
 
     /// Waits until the connection needs reconnection.
     async fn is_lost(&self, seconds: u64) -> Result {
-        let path = format!("/connections/{}", integer(&self.connection, "id")?);
-        moment::eventually(Duration::from_secs(seconds), "needs_reconnection", || async {
-            let shown = self.user.api.get(&path).await?.ok(200)?;
-            Ok((shown["needs_reconnection"] == true).then_some(()))
-        })
-        .await
+        self.user.loses_grant(&self.connection, seconds).await
     }
 
     /// Connects the account again.

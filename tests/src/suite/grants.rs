@@ -1,7 +1,5 @@
 //! One grant that covers several accounts.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use super::{faults::MEADOW, publishing::once};
@@ -110,12 +108,7 @@ async fn lost_grant_affects_all_its_accounts(deployment: &Deployment) -> Result 
     let body =
         json!({ "content": content, "platforms": targets(&[&connections[0]])?, "scheduled_at": moment::in_seconds(1) });
     let id = integer(&user.create(&body).await?, "id")?;
-    let path = format!("/connections/{}", integer(&connections[1], "id")?);
-    moment::eventually(Duration::from_secs(30), "the other account is lost too", || async {
-        let shown = user.api.get(&path).await?.ok(200)?;
-        Ok((shown["needs_reconnection"] == true).then_some(()))
-    })
-    .await?;
+    user.loses_grant(&connections[1], 30).await?;
 
     // Both accounts work again after a new grant, and the waiting post is published.
     let again = connect(&mut user, &both, &[], "Connect all 2").await?;

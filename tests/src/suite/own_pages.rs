@@ -4,8 +4,6 @@ mod choices;
 mod composer;
 mod overview;
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use super::{faults::MEADOW, pages::check_page};
@@ -17,7 +15,6 @@ use crate::{
     error::{Result, same},
     html::tags,
     http_response::{integer, list, text},
-    moment,
     runner::Check,
 };
 
@@ -343,12 +340,7 @@ async fn account_with_a_lost_grant_is_reconnected(deployment: &Deployment) -> Re
     deployment.arm(&json!({ "account": account, "kind": "revoke" })).await?;
     let content = fresh("waits for its account");
     let post = user.schedule(&content, &[&connection], 1).await?;
-    let path = format!("/connections/{}", integer(&connection, "id")?);
-    moment::eventually(Duration::from_secs(30), "the grant is lost", || async {
-        let shown = user.api.get(&path).await?.ok(200)?;
-        Ok((shown["needs_reconnection"] == true).then_some(()))
-    })
-    .await?;
+    user.loses_grant(&connection, 30).await?;
 
     ensure_shown(&open(&mut user, POSTS).await?, "Reconnect")?;
     let page = open(&mut user, CONNECTIONS).await?;
@@ -359,7 +351,7 @@ async fn account_with_a_lost_grant_is_reconnected(deployment: &Deployment) -> Re
 
     let page = open(&mut user, CONNECTIONS).await?;
     ensure_not_shown(&page, "Reconnect needed")?;
-    let reconnected: Value = user.api.get(&path).await?.ok(200)?;
+    let reconnected: Value = user.api.get(&format!("/connections/{}", integer(&connection, "id")?)).await?.ok(200)?;
     same(&reconnected["needs_reconnection"], &json!(false), "needs_reconnection of the same connection")?;
     user.reaches(post, "published", 60).await?;
     Ok(())
