@@ -148,8 +148,9 @@ impl SimulatedQueue {
     }
 }
 
+/// A failure of a call that sends messages, to this queue or to that of webhooks.
 #[derive(Clone, Copy)]
-enum QueueFault {
+pub(crate) enum QueueFault {
     Fine,
     Unsent,
     ResponseLost,
@@ -168,11 +169,11 @@ impl InjectedFault for QueueFault {
     }
 }
 
-fn chances(probabilities: &FaultProbabilities) -> [(f64, QueueFault); 2] {
-    [
-        (probabilities.call_failure_probability / 2.0, QueueFault::Unsent),
-        (probabilities.call_failure_probability / 2.0, QueueFault::ResponseLost),
-    ]
+impl QueueFault {
+    pub(crate) fn chances(probabilities: &FaultProbabilities) -> [(f64, Self); 2] {
+        let chance = probabilities.call_failure_probability / 2.0;
+        [(chance, Self::Unsent), (chance, Self::ResponseLost)]
+    }
 }
 
 #[async_trait]
@@ -193,7 +194,7 @@ impl Queue for SimulatedQueue {
                 })
                 .collect();
             let what = format!("send {}", what.join(" "));
-            let (call, fault) = self.world.call(Port::Queue, what, &chances(&self.world.probabilities));
+            let (call, fault) = self.world.call(Port::Queue, what, &QueueFault::chances(&self.world.probabilities));
             call.go().await;
             if !matches!(fault, QueueFault::Unsent) {
                 for outgoing in batch {

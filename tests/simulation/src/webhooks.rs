@@ -19,6 +19,7 @@ use tokio::sync::Notify;
 use webhook_delivery::{EndpointClient, Request, SigningKeys, WebhookService};
 
 use crate::port::Port;
+use crate::queue::QueueFault;
 use crate::services::Services;
 use crate::world::{InjectedFault, SimulatedWorld, lock};
 
@@ -177,37 +178,16 @@ impl Webhooks {
     }
 }
 
-#[derive(Clone, Copy)]
-enum WebhookQueueFault {
-    Fine,
-    Unsent,
-    ResponseLost,
-}
-
-impl InjectedFault for WebhookQueueFault {
-    const FINE: Self = Self::Fine;
-    const DOWN: Self = Self::Unsent;
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Fine => "",
-            Self::Unsent => "not sent",
-            Self::ResponseLost => "response lost",
-        }
-    }
-}
-
 #[async_trait]
 impl WebhookQueue for Webhooks {
     async fn send(&self, messages: &[WebhookDeliveryMessage]) -> Result<(), QueueError> {
         if messages.is_empty() {
             return Ok(());
         }
-        let chance = self.world.probabilities.call_failure_probability / 2.0;
-        let faults = [(chance, WebhookQueueFault::Unsent), (chance, WebhookQueueFault::ResponseLost)];
-        let (call, fault) = self.world.call(Port::Queue, format!("send {} notices", messages.len()), &faults);
+        let what = format!("send {} notices", messages.len());
+        let (call, fault) = self.world.call(Port::Queue, what, &QueueFault::chances(&self.world.probabilities));
         call.go().await;
-        if !matches!(fault, WebhookQueueFault::Unsent) {
+        if !matches!(fault, QueueFault::Unsent) {
             for message in messages {
                 // A message may be lost, or arrive twice.
                 let is_faulty = self.world.happens(self.world.probabilities.message_fault_probability);
@@ -220,7 +200,7 @@ impl WebhookQueue for Webhooks {
         }
         call.respond().await;
         match fault {
-            WebhookQueueFault::Fine => Ok(()),
+            QueueFault::Fine => Ok(()),
             _ => Err(QueueError("the connection was reset".to_owned())),
         }
     }
