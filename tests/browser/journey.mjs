@@ -12,7 +12,7 @@ import { connectLink } from './links.mjs';
 import { ownApproval, ownComposer, ownConnections, ownFrames, ownPlatforms, ownPosts, ownWebhooks } from './own.mjs';
 import { DESKTOP, accessibilityFindings, openPage } from './page.mjs';
 import { approveProgram } from './program.mjs';
-import { tiktokConsent } from './tiktok.mjs';
+import { tiktokConsent, tiktokConsentByLink } from './tiktok.mjs';
 
 const { values: options } = parseArgs({
   options: {
@@ -409,6 +409,7 @@ const everywhere = await step('one post goes to an account on every fake', () =>
 await step('a user writes a post for three platforms', () => ownPlatforms(tools, token, everywhere ?? []));
 await step('a user agrees to the terms of TikTok for each post', () =>
   tiktokConsent(tools, token, everywhere.find((it) => it.provider === 'tiktok'), upload));
+await step('a customer agrees to the terms of TikTok with a link', () => tiktokConsentByLink(tools, token, upload));
 
 const instagram = everywhere?.find((it) => it.provider === 'instagram');
 

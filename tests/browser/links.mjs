@@ -1,4 +1,4 @@
-// A connect link in the browser of a customer. Its pages have no scripts: their policy permits none.
+// A connect link in the browser of a customer. Its pages for accounts have no scripts: their policy permits none.
 
 export async function connectLink({ page, must, photograph, ensure, ready }, token) {
   const profile = await must(201, 'POST', '/profiles', { name: 'The Harbor' }, token);
