@@ -59,7 +59,7 @@ pub(crate) struct ConsentSubject<'a> {
     pub(crate) creator: Result<CreatorInfo, String>,
 }
 
-/// What the page of a user and that of a customer do not share.
+/// The parts in which the page of a user and that of a customer differ.
 pub(crate) struct ConsentForm<'a> {
     pub(crate) csrf: &'a str,
     /// The path that the form is sent to.
@@ -69,7 +69,7 @@ pub(crate) struct ConsentForm<'a> {
     /// The path below which the files of the post are.
     pub(crate) files: String,
     pub(crate) problem: Option<ConsentProblem>,
-    /// What follows the consent.
+    /// Sentences above the button, about the time after the consent.
     pub(crate) hints: Vec<String>,
     pub(crate) button: &'static str,
     pub(crate) exit: Exit,

@@ -107,7 +107,7 @@ async fn find_post(app: &App, visit: &LinkVisit) -> PageResult<LinkPost> {
     Ok(post.map_or_else(page, |it| LinkPost::Found(Box::new(it))))
 }
 
-/// Refuses what the platform of this account would not publish, because nobody can correct it without another consent.
+/// Refuses what the platform of this account would not publish, because a correction needs another consent.
 fn check_publishable(
     app: &App,
     post: &Post,
