@@ -71,7 +71,7 @@ impl<S: Sync> OptionalFromRequestParts<S> for GuestCookie {
 }
 
 /// A connect link that a browser asks for. Whether this browser may use it is for [`ConnectLink::check`].
-pub struct LinkVisit {
+pub struct RequestedLink {
     /// The hash of its secret.
     pub key: String,
     pub link: ConnectLink,
@@ -85,10 +85,10 @@ impl Api {
         &self,
         key: String,
         cookie: Option<GuestCookie>,
-    ) -> Result<Option<LinkVisit>, StorageError> {
+    ) -> Result<Option<RequestedLink>, StorageError> {
         let Some(link) = self.store.remembered_connect_link(&key, self.clock.now()).await? else { return Ok(None) };
         let user = self.store.user(link.user_id).await?.filter(|it| !it.disabled);
         let cookie = cookie.unwrap_or_else(GuestCookie::random);
-        Ok(user.map(|user| LinkVisit { key, link, user, cookie }))
+        Ok(user.map(|user| RequestedLink { key, link, user, cookie }))
     }
 }

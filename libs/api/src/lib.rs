@@ -44,7 +44,7 @@ pub use config::parse_origin;
 pub use contract::ErrorBody;
 pub use error::{ApiError, ApiResult};
 pub use fields::{FieldValue, Fields};
-pub use guest::{GuestCookie, LinkVisit};
+pub use guest::{GuestCookie, RequestedLink};
 pub use limit::{ClientIp, RateLimits};
 pub use middleware::finish;
 pub use paging::Paging;

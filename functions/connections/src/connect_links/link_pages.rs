@@ -217,7 +217,7 @@ impl App {
     /// Finds a link; changes nothing.
     async fn visit_link(&self, key: String, cookie: Option<GuestCookie>) -> Result<LinkVisit<'_>, FlowAccessError> {
         let found = self.api.visit_link(key, cookie).await?.ok_or(FlowAccessError::Unknown)?;
-        let api::LinkVisit { key, link, user, cookie } = found;
+        let api::RequestedLink { key, link, user, cookie } = found;
         Ok(LinkVisit { app: self, loaded: LoadedLink { key, link }, cookie, recipient: Recipient::new(&user) })
     }
 }

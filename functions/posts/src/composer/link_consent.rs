@@ -2,7 +2,7 @@
 //! explains what has changed, and ends the link.
 
 use api::page::{PageError, PageForm, PageResult, link_consent_page};
-use api::{GuestCookie, LinkVisit, Segments};
+use api::{GuestCookie, RequestedLink, Segments};
 use axum::extract::State;
 use axum::response::Redirect;
 use chrono::{DateTime, Utc};
@@ -48,7 +48,7 @@ pub(crate) async fn submit_link_consent(
 
 async fn store_consent(
     app: &App,
-    visit: &LinkVisit,
+    visit: &RequestedLink,
     post: Post,
     account: &str,
     given: &Entries,
@@ -93,11 +93,11 @@ pub(crate) async fn show_link_file(
     }
 }
 
-async fn find_link(app: &App, key: String, cookie: Option<GuestCookie>) -> PageResult<LinkVisit> {
+async fn find_link(app: &App, key: String, cookie: Option<GuestCookie>) -> PageResult<RequestedLink> {
     app.api.visit_link(key, cookie).await?.ok_or_else(PageError::unknown_link)
 }
 
-async fn find_post(app: &App, visit: &LinkVisit) -> PageResult<LinkPost> {
+async fn find_post(app: &App, visit: &RequestedLink) -> PageResult<LinkPost> {
     let post = match (visit.link.check(Some(&visit.cookie.owner()), app.api.clock.now()), &visit.link.consents) {
         (Err(LinkError::AnotherBrowser), _) => return Err(PageError::another_browser()),
         (Ok(()), Some(consents)) => app.api.store.post(visit.link.owner(), consents.post_id).await?,
