@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::connect_flow::FlowOwner;
-use crate::id::{ConnectLinkId, PostId, UserId};
+use crate::id::{ConnectLinkId, ConnectionId, PostId, UserId};
 use crate::owner::Owner;
 use crate::profile::ProfileRef;
 
@@ -57,6 +57,8 @@ pub struct ConnectLink {
 pub struct LinkConsents {
     /// A post of the link's profile.
     pub post_id: PostId,
+    /// The accounts of the post that waited for a consent when the link was created.
+    pub accounts: Vec<ConnectionId>,
     /// Whether the customer has given all of them. Later changes of the post void consents, but not this result.
     pub are_given: bool,
 }

@@ -14,6 +14,7 @@ use contract::{NewConnectLink, Timestamp};
 use domain::connect_link::{ConnectLink, DEFAULT_LIFETIME, LinkConsents, MAX_LIFETIME, MIN_LIFETIME};
 use domain::id::{PostId, ProfileId, UserId};
 use domain::owner::Owner;
+use domain::post::TargetStatus;
 use domain::profile::ProfileRef;
 use domain::scope::Scope;
 use secrecy::ExposeSecret;
@@ -152,13 +153,21 @@ impl App {
             );
             return Ok(None);
         }
-        if post.accounts_awaiting_consent(&self.api.store.connections(owner).await?).is_empty() {
-            let reason =
-                "needs no consent: every account has one, or its platform has no consent_options for this post";
-            fields.add("post_id", reason);
-            return Ok(None);
-        }
-        Ok(Some(LinkConsents { post_id: post.post_id, are_given: false }))
+        let connections = self.api.store.connections(owner).await?;
+        let accounts = post.accounts_awaiting_consent(&connections);
+        let account = |id| connections.iter().find(|it| it.connection_id == id);
+        let mut unpublished = post.targets.iter().filter(|it| it.status != TargetStatus::Published);
+        let reason = if unpublished.any(|it| account(it.connection_id).is_none()) {
+            "has an account that is no longer connected; remove the account from the post"
+        } else if accounts.is_empty() {
+            "needs no consent: every account has one, or its platform has no consent_options for this post"
+        } else if accounts.iter().any(|it| account(*it).is_some_and(|it| it.needs_reconnection)) {
+            "has an account with needs_reconnection; ask your customer to connect it again with a link without post_id"
+        } else {
+            return Ok(Some(LinkConsents { post_id: post.post_id, accounts, are_given: false }));
+        };
+        fields.add("post_id", reason);
+        Ok(None)
     }
 
     /// The platforms of a link; none for all.

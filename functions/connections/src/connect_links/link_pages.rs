@@ -195,7 +195,7 @@ pub(crate) async fn end_link(
     let visit = app.visit_link(key, cookie).await?;
     visit.cookie.check(&form.csrf)?;
     let are_given = match &visit.loaded.link.consents {
-        Some(consents) => matches!(visit.post_consents(consents.post_id).await?, PostConsents::Given),
+        Some(consents) => matches!(visit.post_consents(consents).await?, PostConsents::Given),
         None => false,
     };
     let (browser, now) = (visit.cookie.owner(), app.api.clock.now());

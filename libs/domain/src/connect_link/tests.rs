@@ -10,7 +10,7 @@ fn opened(by: &FlowOwner) -> ConnectLink {
 }
 
 fn opened_for_consents(by: &FlowOwner) -> ConnectLink {
-    let consents = Some(LinkConsents { post_id: ids().fresh(), are_given: false });
+    let consents = Some(LinkConsents { post_id: ids().fresh(), accounts: Vec::new(), are_given: false });
     ConnectLink { consents, ..opened(by) }
 }
 

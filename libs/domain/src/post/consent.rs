@@ -21,6 +21,13 @@ impl Post {
         });
         needing_consent.map(|it| it.connection_id).collect()
     }
+
+    /// Whether a person has agreed for all these accounts.
+    pub fn has_consents(&self, accounts: &[ConnectionId]) -> bool {
+        let has_consent =
+            |id: &ConnectionId| self.targets.iter().any(|it| it.connection_id == *id && it.consented_at.is_some());
+        accounts.iter().all(has_consent)
+    }
 }
 
 #[cfg(test)]
@@ -48,6 +55,10 @@ mod tests {
         let waiting = post.accounts_awaiting_consent(&accounts[..4]);
 
         assert_eq!(waiting, [accounts[3].connection_id], "a disconnected account publishes nothing");
+        let [_, given, _, missing, _] = accounts.map(|it| it.connection_id);
+        assert!(post.has_consents(&[given]) && !post.has_consents(&[given, missing]));
+        post.targets.remove(1);
+        assert!(!post.has_consents(&[given]), "the account left the post");
     }
 
     #[test]

@@ -8,7 +8,8 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
-use domain::id::{ConnectionId, PostId};
+use domain::connect_link::{LinkConsents, LinkError};
+use domain::id::ConnectionId;
 use domain::post::Post;
 use serde::Deserialize;
 use storage::ConnectionRecord;
@@ -28,11 +29,11 @@ pub(crate) struct LinkConsentQuery {
 
 /// The consents of a link's post.
 pub(super) enum PostConsents {
-    /// No account waits for one.
+    /// All for which the link asks, and no other account waits for one.
     Given,
     /// The post and the account that is next.
     Waiting(Box<Post>, Box<ConnectionRecord>),
-    /// The post was deleted, moved to another profile, or scheduled.
+    /// The post was deleted, moved to another profile, changed or scheduled, or an account was disconnected.
     Gone,
 }
 
@@ -63,15 +64,20 @@ pub(crate) async fn show_link_consent(
     PageQuery(query): PageQuery<LinkConsentQuery>,
 ) -> Result<Response, FlowAccessError> {
     let visit = app.visit_link(key, cookie).await?;
-    if let Err(error) = visit.check() {
+    let is_open = visit.check();
+    // The link may have expired while the browser sent the last consent.
+    if let Err(error) = is_open
+        && !(error == LinkError::Expired && visit.is_own())
+    {
         return visit.refuse(error).await;
     }
     let Some(consents) = &visit.loaded.link.consents else { return Ok(Redirect::to(&visit.page()).into_response()) };
-    match visit.post_consents(consents.post_id).await? {
-        PostConsents::Given => visit.complete().await,
-        PostConsents::Waiting(post, record) => visit.consent(&post, &record, query.problem).await,
-        PostConsents::Gone => {
-            let text = format!("{} has deleted, moved or scheduled it.", visit.recipient);
+    match (visit.post_consents(consents).await?, is_open) {
+        (PostConsents::Given, _) => visit.complete().await,
+        (_, Err(error)) => visit.refuse(error).await,
+        (PostConsents::Waiting(post, record), Ok(())) => visit.consent(&post, &record, query.problem).await,
+        (PostConsents::Gone, Ok(())) => {
+            let text = format!("{} has deleted, changed or scheduled it.", visit.recipient);
             visit.return_page("The post is no longer waiting for you", text)
         }
     }
@@ -85,12 +91,15 @@ impl LinkVisit<'_> {
         Ok(self.cookie.respond(page))
     }
 
-    pub(super) async fn post_consents(&self, post: PostId) -> Result<PostConsents, FlowAccessError> {
+    pub(super) async fn post_consents(&self, consents: &LinkConsents) -> Result<PostConsents, FlowAccessError> {
         let (store, owner) = (&self.app.api.store, self.loaded.link.owner());
-        let Some(post) = store.post(owner, post).await? else { return Ok(PostConsents::Gone) };
+        let Some(post) = store.post(owner, consents.post_id).await? else { return Ok(PostConsents::Gone) };
         let waiting = post.accounts_awaiting_consent(&store.connections(owner).await?);
-        let Some(account) = waiting.first() else { return Ok(PostConsents::Given) };
-        let record = if post.accepts_consents() { store.connection(owner, *account).await? } else { None };
+        let record = match waiting.first() {
+            None if post.has_consents(&consents.accounts) => return Ok(PostConsents::Given),
+            Some(account) if post.accepts_consents() => store.connection(owner, *account).await?,
+            _ => None,
+        };
         Ok(record.map_or(PostConsents::Gone, |it| PostConsents::Waiting(Box::new(post), Box::new(it))))
     }
 
@@ -116,7 +125,7 @@ impl LinkVisit<'_> {
         let platform = self.app.platforms.get(&record.connection.provider).ok_or(ConnectionsError::NoConsent)?;
         let creator = match self.app.creator(platform, record, post.media_of(target)).await {
             Err(ConnectionsError::LostGrant { title }) => Err(format!(
-                "{title} no longer accepts this account. Ask {} for a link with which you connect it again.",
+                "{title} no longer accepts this account. Ask {} for a link to connect it again.",
                 self.recipient
             )),
             creator => creator?,

@@ -114,13 +114,20 @@ async fn customer_who_cancels_has_not_agreed() {
 
 #[tokio::test]
 async fn customer_learns_that_the_post_waits_no_longer() {
-    for is_deleted in [true, false] {
+    for change in ["deleted", "scheduled", "without the accounts", "disconnected"] {
         let asked = asked().await;
         let (browser, page) = open(&asked.harness, &asked.link).await;
-        if is_deleted {
-            asked.harness.delete_post(asked.post).await;
-        } else {
-            asked.harness.change_post(asked.post, |post| post.status = PostStatus::Scheduled).await;
+        match change {
+            "deleted" => asked.harness.delete_post(asked.post).await,
+            "scheduled" => asked.harness.change_post(asked.post, |post| post.status = PostStatus::Scheduled).await,
+            "without the accounts" => {
+                asked.agree(asked.accounts[0]).await;
+                asked.harness.change_post(asked.post, |post| drop(post.targets.drain(1..))).await;
+            }
+            _ => {
+                asked.harness.disconnect(asked.accounts[0]).await;
+                asked.harness.disconnect(asked.accounts[2]).await;
+            }
         }
 
         let shown = asked.harness.visit_in(&browser, &page).await;
@@ -167,6 +174,18 @@ async fn expired_link_asks_for_nothing_and_leads_back() {
     assert_eq!((shown.status, shown.html.contains("consent/")), (410, false), "{}", shown.html);
     asked.end(&browser, &page).await;
     assert_eq!(asked.returned(&browser, &page).await, asked.product("cancelled"));
+}
+
+#[tokio::test]
+async fn link_that_expires_after_the_last_consent_is_completed() {
+    let asked = asked().await;
+    let (browser, page) = open(&asked.harness, &asked.link).await;
+    for account in [asked.accounts[0], asked.accounts[2]] {
+        asked.agree(account).await;
+    }
+    asked.harness.clock.advance(chrono::TimeDelta::hours(1));
+
+    assert_eq!(asked.returned(&browser, &page).await, asked.product("completed"));
 }
 
 #[tokio::test]
@@ -220,6 +239,12 @@ async fn link_is_only_for_a_post_of_its_profile_that_needs_a_consent() {
     let without_consent = harness.draft(asked.accounts[1], 1_000, &[]).await;
     let scheduled = harness.draft(asked.accounts[0], 1_000, &[]).await;
     harness.change_post(scheduled, |post| post.status = PostStatus::Scheduled).await;
+    let gone = harness.connect_for(profile, "10").await;
+    let with_gone = harness.draft_for(&[gone, asked.accounts[0]], 1_000, &[]).await;
+    harness.disconnect(gone).await;
+    let lost = harness.connect_for(profile, "11~consent").await;
+    let with_lost = harness.draft_for(&[lost], 1_000, &[]).await;
+    harness.lose_grant(lost).await;
 
     for (profile, post, reason) in [
         (profile, json!(1), "is not a post of this profile"),
@@ -228,6 +253,8 @@ async fn link_is_only_for_a_post_of_its_profile_that_needs_a_consent() {
         (profile, json!(harness.draft(own, 1_000, &[]).await), "is not a post of this profile"),
         (profile, json!(scheduled), "is scheduled; only a draft or a failed post"),
         (profile, json!(without_consent), "needs no consent"),
+        (profile, json!(with_gone), "has an account that is no longer connected"),
+        (profile, json!(with_lost), "has an account with needs_reconnection"),
     ] {
         let body = json!({ "profile_id": profile, "return_url": "https://product.example/", "post_id": post });
         let refused = harness.send_json("POST", LINKS, &body).await;

@@ -90,7 +90,7 @@ impl Visited {
         let link = ConnectLink {
             user_id: self.user.user_id,
             of_profile: self.profile.reference(),
-            consents: post.map(|post_id| LinkConsents { post_id, are_given: false }),
+            consents: post.map(|post_id| LinkConsents { post_id, accounts: Vec::new(), are_given: false }),
             browser: Some(guest(&self.cookie).owner()),
             ..a_connect_link()
         };
