@@ -34,6 +34,7 @@ use domain::id::Ids;
 use domain::media::MediaLimits;
 use domain::options::PlatformOptions;
 use domain::plan::Plans;
+use domain::post::upload_changes;
 use domain::random::Random;
 use platforms::LeadTimesByPlatform;
 use storage::{PostWrite, PostWritten, StorageError, Store};
@@ -100,10 +101,17 @@ impl Scheduling {
         write: &PostWrite<'_>,
         now: DateTime<Utc>,
     ) -> Result<Option<PostWritten>, StorageError> {
-        match self.store.write_post(write, now).await {
-            Err(StorageError::Contended) => Ok(None),
-            written => written.map(Some),
+        let written = match self.store.write_post(write, now).await {
+            Err(StorageError::Contended) => return Ok(None),
+            written => written?,
+        };
+        // The post is written, whatever the result of this is. A lost count costs a warning.
+        if written == PostWritten::Done
+            && let Err(error) = self.store.count_uploads(&upload_changes(write.before, write.after)).await
+        {
+            tracing::warn!(%error, "the uploads of a post were not counted for their day");
         }
+        Ok(Some(written))
     }
 
     /// Puts an event on the bus that was written with the change it describes.

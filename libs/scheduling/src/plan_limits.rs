@@ -25,8 +25,8 @@ impl Scheduling {
         let scheduled = self.store.scheduled_of_profile(post.user_id, profile.profile_id).await?;
         Ok((u64::from(max) <= scheduled).then(|| {
             format!(
-                "your plan allows {max} scheduled posts of each profile at a time (max_scheduled_posts_per_profile), and \
-                 this profile has that many; unschedule one, or wait until one is published"
+                "your plan limits the scheduled posts of each profile to {max} (max_scheduled_posts_per_profile), and this \
+                 profile has that many; unschedule one, or wait until one is published"
             )
         }))
     }

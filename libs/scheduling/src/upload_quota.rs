@@ -1,5 +1,7 @@
 //! Compares the uploads of a post with the quota of the deployment's app.
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, SecondsFormat, Utc};
 use domain::post::{Accounts, NewPost, Post};
 
@@ -18,20 +20,24 @@ impl Scheduling {
         request: &NewPost,
         accounts: &Accounts,
     ) -> Result<Vec<Warning>, SchedulingError> {
-        let mut warnings = Vec::new();
+        let (mut warnings, mut own) = (Vec::new(), BTreeMap::new());
         for target in &post.targets {
             let account = accounts.get(&target.connection_id);
             let max = account.and_then(|it| Some((it, it.rules.uploads_per_day()?)));
             let (Some(day), Some((account, max))) = (target.upload_day, max) else { continue };
+            // Earlier entries of the post take uploads of the same day.
+            let earlier = own.entry((&target.provider, day)).or_insert(0_u64);
+            let taken = self.store.uploads_on(&target.provider, day).await? + *earlier;
+            *earlier += 1;
             let named = request.targets.iter().find(|it| it.connection_id == target.connection_id);
             if let Some(named) = named
-                && u64::from(max) <= self.store.uploads_on(&target.provider, day).await?
+                && u64::from(max) <= taken
             {
                 warnings.push(Warning {
                     field: format!("platforms.{}.connected_account_id", named.index),
                     message: format!(
-                        "may be published only after {}: {} accepts {max} uploads a day from this service, and all of \
-                         that day are taken",
+                        "may be published only after {}: {} accepts {max} uploads a day from this service, and all \
+                         uploads of that day are taken",
                         day.ends_at().to_rfc3339_opts(SecondsFormat::Secs, true),
                         account.rules.title
                     ),

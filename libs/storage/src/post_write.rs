@@ -1,6 +1,6 @@
 //! The transaction that writes a post with everything that must change together with it: its
-//! deliveries, the counts, the pending marks of its accounts, the charges to budgets, the uploads
-//! of days, its event, and the response stored under an idempotency key.
+//! deliveries, the counts, the pending marks of its accounts, the charges to budgets, its event, and
+//! the response stored under an idempotency key.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem, Update};
 use domain::delivery::Delivery;
 use domain::event::Event;
 use domain::id::{ConnectionId, ProfileId, TargetId, UserId};
-use domain::post::{Post, PostStatus, changes, upload_changes};
+use domain::post::{Post, PostStatus, changes};
 
 use crate::Store;
 use crate::deliveries::{AS_READ, delivery_item, delivery_key};
@@ -108,9 +108,6 @@ impl Store {
         }
         for (budget, change) in changes(write.before, write.after) {
             actions.push((PostWritten::OverBudget, self.charge_action(post.user_id, &budget, change)?));
-        }
-        for ((platform, day), by) in upload_changes(write.before, write.after) {
-            actions.push((PostWritten::PostChanged, self.count_uploads_action(platform, day, by)?));
         }
         for delivery in &write.deliveries {
             actions.push((PostWritten::DeliveryBusy, self.delivery_action(post, delivery)?));

@@ -1,7 +1,8 @@
 //! The number of uploads by platform and day. All users of a deployment share the quota of its app, so the key has no
 //! user.
 
-use aws_sdk_dynamodb::types::{TransactWriteItem, Update};
+use std::collections::BTreeMap;
+
 use domain::upload_day::UploadDay;
 
 use crate::error::StorageError;
@@ -16,21 +17,18 @@ impl Store {
         Ok(count.item.and_then(|it| number(&it, "uploads")).unwrap_or_default())
     }
 
-    pub(crate) fn count_uploads_action(
-        &self,
-        platform: &str,
-        day: UploadDay,
-        by: i64,
-    ) -> Result<TransactWriteItem, StorageError> {
-        let update = Update::builder()
-            .table_name(self.table(Table::Limits))
-            .set_key(Some(key(platform, day)))
-            .update_expression("ADD uploads :by SET #ttl = :ttl")
-            .expression_attribute_names("#ttl", "ttl")
-            .expression_attribute_values(":by", n(by))
-            .expression_attribute_values(":ttl", ttl(day.ends_at()));
-        let update = update.build().map_err(StorageError::build)?;
-        Ok(TransactWriteItem::builder().update(update).build())
+    /// Counts the uploads of a post that was written. The count of a day is one item for all users, so it is not in the
+    /// transaction of a post: writes of other users would conflict with it.
+    pub async fn count_uploads(&self, changes: &BTreeMap<(&str, UploadDay), i64>) -> Result<(), StorageError> {
+        for (&(platform, day), by) in changes {
+            let update = self.client.update_item().table_name(self.table(Table::Limits));
+            let update = update.set_key(Some(key(platform, day)));
+            let update = update.update_expression("ADD uploads :by SET #ttl = :ttl");
+            let update = update.expression_attribute_names("#ttl", "ttl");
+            let update = update.expression_attribute_values(":by", n(by));
+            update.expression_attribute_values(":ttl", ttl(day.ends_at())).send().await?;
+        }
+        Ok(())
     }
 }
 

@@ -40,14 +40,13 @@ impl Post {
     }
 }
 
-/// The changes of the number of uploads by platform and day when one version of a post replaces another. A deleted post
-/// releases only the uploads that have not begun.
+/// The changes of the number of uploads by platform and day when a request replaces one version of a post by another. Only
+/// pending targets release or take one: an upload that has ended stays counted, and another try counts again.
 pub fn upload_changes<'a>(before: Option<&'a Post>, after: Option<&'a Post>) -> BTreeMap<(&'a str, UploadDay), i64> {
     let mut changes = BTreeMap::new();
-    let is_deleted = after.is_none();
     for (post, by) in [(before, -1), (after, 1)] {
         let targets = post.into_iter().flat_map(|it| &it.targets);
-        for target in targets.filter(|it| !is_deleted || it.status == TargetStatus::Pending) {
+        for target in targets.filter(|it| it.status == TargetStatus::Pending) {
             if let Some(day) = target.upload_day {
                 *changes.entry((target.provider.as_str(), day)).or_default() += by;
             }
@@ -68,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn uploads_count_on_the_day_they_begin_until_their_post_is_deleted() {
+    fn pending_uploads_count_on_the_day_they_begin() {
         let user = a_user();
         let (mut channel, other) = (a_connection(&user), a_connection(&user));
         channel.rules = Rules::new("Example", [Rule::OfPost(PostRule::UploadsPerDay { max: 100 })]);
@@ -90,10 +89,12 @@ mod tests {
         assert_eq!(upload_changes(Some(&scheduled), Some(&moved)), expected);
         assert_eq!(upload_changes(Some(&moved), None), BTreeMap::from([((platform, next), -1)]));
 
-        let mut published = moved.clone();
-        published.targets[0].status = TargetStatus::Published;
-        assert!(upload_changes(Some(&moved), Some(&published)).is_empty());
-        assert!(upload_changes(Some(&published), None).is_empty());
+        let mut failed = moved.clone();
+        failed.targets[0].status = TargetStatus::Failed;
+        assert!(
+            upload_changes(Some(&failed), Some(&failed)).is_empty() && upload_changes(Some(&failed), None).is_empty()
+        );
+        assert_eq!(upload_changes(Some(&failed), Some(&moved)), BTreeMap::from([((platform, next), 1)]));
         let draft = Post { status: PostStatus::Draft, scheduled_at: None, ..moved };
         assert_eq!(days(&draft.with_upload_days(&accounts(&connections), lead, noon())), [None, None]);
     }

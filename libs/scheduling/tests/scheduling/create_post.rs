@@ -122,7 +122,7 @@ async fn plan_limits_the_scheduled_posts_of_a_profile() {
     assert!(matches!(created, Created::Refused(NotCreated::NotInPlan(_))), "{created:?}");
     assert!(matches!(validated, PostValidated::Refused(NotCreated::NotInPlan(_))), "{validated:?}");
     assert!(
-        matches!(&changed, Changed::NotInPlan(why) if why.contains("1 scheduled posts of each profile")),
+        matches!(&changed, Changed::NotInPlan(why) if why.contains("scheduled posts of each profile to 1")),
         "{changed:?}"
     );
     let other = harness.scheduling.create_post(user, a_new_post(Some(at), &harness.accounts), None).await.unwrap();
