@@ -200,9 +200,9 @@ impl App {
 
 fn profile_limit_message(max: u64) -> String {
     format!(
-        "exceeds the storage limit of the profile: your plan allows {} of files for each profile that are not part of a \
-         published post (max_media_bytes_per_profile). Delete posts of the profile that you do not need, or send the size \
-         of each upload",
+        "exceeds the storage limit of the profile: your plan allows {} for the files of each profile that are not yet part \
+         of a published post (max_media_bytes_per_profile). Send the size of each upload, and delete posts of the profile \
+         that you do not need; a file that no post uses is removed after 7 days",
         human_size(max)
     )
 }

@@ -17,7 +17,7 @@ use crate::{Store, Table};
 /// The most writes in one transaction of DynamoDB.
 const MAX_WRITES: usize = 100;
 
-/// The storage quota of a user.
+/// The storage quotas of a user and of each profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     /// Total size of all files.
@@ -166,23 +166,26 @@ impl Store {
         loop {
             let media = self.media(user, ids).await?;
             let holding: Vec<_> = media.iter().filter(|it| it.held_bytes.is_some()).collect();
-            if holding.is_empty() {
+            // Each file may belong to another profile.
+            let (part, rest) = holding.split_at(holding.len().min((MAX_WRITES - 1) / 2));
+            if part.is_empty() {
                 return Ok(());
             }
             let mut writes = Vec::new();
-            for medium in &holding {
+            for medium in part {
                 let update = self
                     .update_media_file(medium, "SET published = :yes REMOVE held_bytes, unused_shard, unused_since")
                     .expression_attribute_values(":yes", aws_sdk_dynamodb::types::AttributeValue::Bool(true));
                 let update = update.build().map_err(StorageError::build)?;
                 writes.push(TransactWriteItem::builder().update(update).build());
             }
-            let released = holding.iter().map(|it| (*it, (-1, difference(it.held_bytes.unwrap_or_default(), 0))));
+            let released = part.iter().map(|it| (*it, (-1, difference(it.held_bytes.unwrap_or_default(), 0))));
             writes.extend(self.change_quota_actions(user, released)?);
-            if self.transact(writes).await? == TransactionOutcome::Done {
-                return Ok(());
+            match self.transact(writes).await? {
+                TransactionOutcome::Done if rest.is_empty() => return Ok(()),
+                TransactionOutcome::Done => {}
+                TransactionOutcome::Refused(_) => retries.next_attempt().await?,
             }
-            retries.next_attempt().await?;
         }
     }
 }
