@@ -83,7 +83,7 @@ impl Listing {
     }
 }
 
-/// The number of a user's posts in each status.
+/// The number of the posts of a user or a profile in each status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct Counts {

@@ -10,7 +10,7 @@
 //! | credentials | `user_id`, name of the grant | sealed; the connections that use them; `refresh`: by the time of the next refresh or check; `by_grant`: all users with the same grant |
 //! | `connect_flows` | hash of a state token | TTL; also deletions, by the hash of their code, and markers of connected accounts |
 //! | media | `user_id`, `media_id` | `unused`: uploads that no post uses |
-//! | posts | `user_id`, `post_id`; `post_id` 0 counts the others | four listing indexes of keys |
+//! | posts | `user_id`, `post_id`; `post_id` 0 counts the others, a negative one those of a profile | five listing indexes of keys |
 //! | deliveries | `user_id`, `post_id#target_id` | `due`: unfinished ones by the time of the next step |
 //! | attempts | `user_id`, `post_id#time#target_id#step` | what each call to a platform did; TTL |
 //! | idempotency | `user_id`, key hash | TTL |
