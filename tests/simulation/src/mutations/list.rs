@@ -150,8 +150,8 @@ pub const ALL: &[Mutation] = &[
     Mutation {
         name: "a roll-up does not update the counts",
         file: "libs/storage/src/post_write.rs",
-        before: "*changes.entry(before.status).or_default() -= ",
-        from: "1",
+        before: "for (post, change) in [(write.before, ",
+        from: "-1",
         to: "0",
         runs: &[],
     },
