@@ -64,34 +64,38 @@ pub(crate) async fn create_medium(
     headers: HeaderMap,
     incoming: RequestBody,
 ) -> ApiResult<ReplayableResponse> {
-    app.check_plan(&caller).await?;
-    app.respond_to(caller.owner, caller.of_profile, incoming, &headers).await
+    let bytes_of_profile = app.check_plan(&caller).await?;
+    app.respond_to(caller.owner, caller.of_profile, bytes_of_profile, incoming, &headers).await
 }
 
 impl App {
-    /// `of_profile` is the profile to which the file belongs.
+    /// `of_profile` is the profile to which the file belongs, and `bytes_of_profile` the storage limit of its plan.
     pub(crate) async fn respond_to(
         self,
         owner: Owner,
         of_profile: Option<ProfileRef>,
+        bytes_of_profile: Option<u64>,
         incoming: RequestBody,
         headers: &HeaderMap,
     ) -> ApiResult<ReplayableResponse> {
         let (mut request, key) = CreateMedium::parse(incoming, headers, &self.limits)?;
         request.of_profile = of_profile;
+        request.bytes_of_profile = bytes_of_profile;
         // A handler is dropped when its client disconnects, which would leave half a file and a
         // claimed idempotency key. So the work runs in a task of its own, to its end.
         let response = async move { self.create_once(owner, request, key).await };
         Ok(tokio::spawn(response.in_current_span()).await.map_err(MediaError::from)??)
     }
 
-    async fn check_plan(&self, caller: &Caller<MediaWrite>) -> ApiResult<()> {
+    /// Returns the storage limit of each profile.
+    async fn check_plan(&self, caller: &Caller<MediaWrite>) -> ApiResult<Option<u64>> {
         if self.plans.no_media_limits() {
-            return Ok(());
+            return Ok(None);
         }
         let user = self.api.store.user(caller.user_id()).await?.ok_or(ApiError::Unauthenticated)?;
-        if self.plans.named(user.plan.as_deref()).media {
-            return Ok(());
+        let plan = self.plans.named(user.plan.as_deref());
+        if plan.media {
+            return Ok(plan.max_media_bytes_per_profile);
         }
         Err(caller.plan_error(NOT_IN_PLAN.to_owned()))
     }
@@ -134,7 +138,7 @@ impl App {
         bytes: u64,
         field: &'static str,
     ) -> Result<Medium, MediaError> {
-        let bytes_of_profile = self.bytes_of_profile(user, request).await?;
+        let bytes_of_profile = request.bytes_of_profile;
         let limit = Room { bytes: self.limits.user_bytes, files: self.limits.user_files, bytes_of_profile };
         let mut has_counted_arrived = false;
         for _ in 0..TRIES {
@@ -157,16 +161,6 @@ impl App {
             }
         }
         Err(MediaError::NoFreeId)
-    }
-
-    /// The limit of the user's plan for the profile of the request.
-    async fn bytes_of_profile(&self, user: UserId, request: &CreateMedium) -> Result<Option<u64>, MediaError> {
-        if request.of_profile.is_none() || self.plans.no_media_limits() {
-            return Ok(None);
-        }
-        let user = self.api.store.user(user).await?;
-        let plan = self.plans.named(user.and_then(|it| it.plan).as_deref());
-        Ok(plan.max_media_bytes_per_profile)
     }
 
     /// Replaces the reserved size of each upload that has arrived by its real size.

@@ -20,12 +20,14 @@ pub(crate) struct CreateMedium {
     pub(crate) size: Option<u64>,
     /// The profile to which the file belongs: that of the token.
     pub(crate) of_profile: Option<ProfileRef>,
+    /// The storage limit of the profile; `None` for no limit.
+    pub(crate) bytes_of_profile: Option<u64>,
 }
 
 impl CreateMedium {
     #[cfg(test)]
     pub(crate) fn for_type(mime_type: MimeType) -> Self {
-        Self { mime_type, filename: None, source_url: None, size: None, of_profile: None }
+        Self { mime_type, filename: None, source_url: None, size: None, of_profile: None, bytes_of_profile: None }
     }
 
     /// Parses the request and its idempotency key. Reports all errors at once.
@@ -80,7 +82,7 @@ impl CreateMedium {
         }
         // A placeholder: a missing type is an error already, so the request fails.
         let mime_type = mime_type.unwrap_or(MimeType::Jpeg);
-        fields.finish((Self { mime_type, filename, source_url, size, of_profile: None }, key))
+        fields.finish((Self { mime_type, filename, source_url, size, of_profile: None, bytes_of_profile: None }, key))
     }
 
     /// A hash that differs for another request with the same idempotency key.

@@ -22,5 +22,5 @@ pub(crate) async fn upload_from_page(
         session.audit_plan_refusal(address, NOT_IN_PLAN);
         return Err(ApiError::Forbidden(NOT_IN_PLAN.to_owned()).into_response());
     }
-    Ok(app.respond_to(session.user.into(), None, incoming, &headers).await.into_response())
+    Ok(app.respond_to(session.user.into(), None, None, incoming, &headers).await.into_response())
 }
