@@ -114,8 +114,7 @@ pub(crate) async fn try_again(
     form: PageForm<RevisionForm>,
 ) -> PageResult<Redirect> {
     let post = find(&app, &session, &id).await?;
-    let entries = Entries::from_post(&post, &session.zone());
-    let waiting = PageRequest::new(&app, &session).await?.awaiting_consent(Some(&post), &entries, has_consented);
+    let waiting = post.accounts_awaiting_consent(&app.api.store.connections(session.user).await?);
     match waiting.first().filter(|_| post.status == PostStatus::Failed) {
         Some(account) => Ok(Redirect::to(&consent_page(*account, post.post_id, ConsentAction::PublishNow, "", None))),
         None => posts_forms::try_again(State(app), session, address, Segments(id), form).await,
