@@ -350,13 +350,13 @@ impl Harness {
         }
     }
 
-    /// Marks the grant of a connection as lost.
     pub(crate) async fn disconnect(&self, id: u64) {
         let (id, now) = (ConnectionId::new(id).unwrap(), self.api.clock.now());
         let outcome = self.api.store.delete_connection(self.user.user_id, id, now).await.unwrap();
         assert!(matches!(outcome, storage::Disconnected::Deleted { .. }), "{outcome:?}");
     }
 
+    /// Marks the grant of a connection as lost.
     pub(crate) async fn lose_grant(&self, id: u64) {
         let id = ConnectionId::new(id).unwrap();
         let store = &self.api.store;

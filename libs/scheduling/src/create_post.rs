@@ -136,7 +136,7 @@ impl Scheduling {
         let files = self.attach(user.user_id, &request.files(), &context.media, &mut new.faults).await?;
         let created = Post::create(new, &files, user, &context.accounts, &self.ids, now);
         let post = match created {
-            Ok(post) => self.with_upload_days(post, &context.accounts, now),
+            Ok(post) => post,
             Err(errors) => return Ok(PostDecision::Refused(NotCreated::Invalid(errors))),
         };
         if request.scheduled_at.is_some()
@@ -144,6 +144,7 @@ impl Scheduling {
         {
             return Ok(PostDecision::Refused(NotCreated::NotInPlan(message)));
         }
+        let post = self.with_upload_days(post, &context.accounts, now);
         let post = post.charged(&context.accounts, &self.rules.budgets, now);
         let write_id: UniqueNumber = self.ids.fresh();
         Ok(match self.check_budget(None, &post, &context.accounts).await? {
