@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
+use api::testing::api_on;
 use api::{Api, ClientIp, RateLimits, SignedIn, TrustedProxy};
 use axum::body::Body;
 use axum::extract::{Form, Request, State};
@@ -11,12 +12,10 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use domain::access_token::TokenLifetime;
 use domain::clock::Clock;
 use domain::device_grant::DeviceGrantState;
-use domain::id::{Ids, ProfileId, UserId};
+use domain::id::{ProfileId, UserId};
 use domain::profile::{Profile, ProfileName};
-use domain::random::Random;
 use domain::testing::noon;
 use domain::token;
 use domain::user::User;
@@ -94,15 +93,10 @@ pub(crate) async fn service_with_links(links: &MemoryLinks, sign_up: SignUp) -> 
 async fn service_with(clock: Clock, sign_up: SignUp, method: SignInMethod) -> Service {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let api = Api {
-        store: storage::testing::store().await,
-        ids: Ids::new(clock.clone(), Random::Os),
-        clock: clock.clone(),
-        random: Random::Os,
         limits: RateLimits { requests_per_minute: 1000, ..RateLimits::default() },
         origin: ORIGIN.to_owned(),
-        token_lifetime: TokenLifetime::default(),
-        allowed_origins: Vec::new(),
         proxies: vec![TrustedProxy::mcp("secret of mcp".into())],
+        ..api_on(storage::testing::store().await, clock.clone())
     };
     let client_address = program().await;
     let clients = ClientDocuments::new(AddressPolicy::Also(vec![client_address]));

@@ -5,7 +5,7 @@ mod fake_platforms;
 use std::sync::{Arc, Mutex};
 
 use api::page::Brand;
-use api::{Api, ClientIp, RateLimits, SignedIn};
+use api::{Api, ClientIp, SignedIn};
 use async_trait::async_trait;
 use axum::Router;
 use axum::body::Body;
@@ -16,11 +16,10 @@ use cloud::seal::{DataKey, Envelope, LocalKeys};
 use domain::access_token::AccessToken;
 use domain::clock::Clock;
 use domain::event::Event;
-use domain::id::{ConnectionId, Ids, PostId, ProfileId};
+use domain::id::{ConnectionId, PostId, ProfileId};
 use domain::media::{Attachment, Facts, MimeType};
 use domain::options::{OptionKind, OptionSpec, OptionValue, PlatformOptions};
 use domain::post::Post;
-use domain::random::Random;
 use domain::scope::{Scope, Scopes};
 use domain::testing::{a_post, a_user, an_attachment, noon};
 use domain::user::User;
@@ -98,18 +97,8 @@ impl Harness {
     }
 
     async fn open(plans: Value, guests: Guests) -> Self {
-        let clock = Clock::manual(noon());
-        let api = Api {
-            store: storage::testing::store().await,
-            ids: Ids::new(clock.clone(), Random::Os),
-            clock: clock.clone(),
-            random: Random::Os,
-            limits: RateLimits::default(),
-            origin: "https://social.example".to_owned(),
-            token_lifetime: domain::access_token::TokenLifetime::default(),
-            allowed_origins: Vec::new(),
-            proxies: Vec::new(),
-        };
+        let api = api::testing::api().await;
+        let clock = api.clock.clone();
         let platform = Arc::<FakePlatforms>::default();
         let events = Arc::<RecordedEvents>::default();
         let app = App {

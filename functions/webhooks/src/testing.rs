@@ -2,11 +2,12 @@
 
 use std::ops::Deref;
 
-use api::{Api, ClientIp, RateLimits, SignedIn};
+use api::testing::api_on;
+use api::{ClientIp, SignedIn};
 use axum::Router;
 use axum::body::Body;
 use chrono::TimeDelta;
-use domain::access_token::{AccessToken, TokenLifetime};
+use domain::access_token::AccessToken;
 use domain::id::WebhookId;
 use domain::profile::Profile;
 use domain::scope::{Scope, Scopes};
@@ -39,17 +40,7 @@ impl Harness {
     pub(crate) async fn new() -> Self {
         let webhooks = WebhookHarness::new().await;
         let service = webhooks.service.clone();
-        let api = Api {
-            store: service.store.clone(),
-            ids: service.ids.clone(),
-            clock: service.clock.clone(),
-            random: service.random.clone(),
-            limits: RateLimits::default(),
-            origin: "https://social.example".to_owned(),
-            token_lifetime: TokenLifetime::default(),
-            allowed_origins: Vec::new(),
-            proxies: Vec::new(),
-        };
+        let api = api_on(service.store.clone(), service.clock.clone());
         let user = webhooks.user.user_id;
         let token = AccessToken::mint(user);
         let now = webhooks.clock.now();

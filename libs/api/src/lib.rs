@@ -78,5 +78,5 @@ pub struct Api {
     pub proxies: Vec<TrustedProxy>,
 }
 
-#[cfg(test)]
-mod testing;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;

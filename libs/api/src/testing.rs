@@ -1,16 +1,23 @@
+//! For tests of the functions.
+
 use domain::access_token::TokenLifetime;
 use domain::clock::Clock;
 use domain::id::Ids;
 use domain::random::Random;
 use domain::testing::noon;
+use storage::Store;
 
 use crate::{Api, RateLimits};
 
 /// An API on an empty store, at noon.
-pub(crate) async fn api() -> Api {
-    let clock = Clock::manual(noon());
+pub async fn api() -> Api {
+    api_on(storage::testing::store().await, Clock::manual(noon()))
+}
+
+/// An API on this store.
+pub fn api_on(store: Store, clock: Clock) -> Api {
     Api {
-        store: storage::testing::store().await,
+        store,
         ids: Ids::new(clock.clone(), Random::Os),
         clock,
         random: Random::Os,

@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 
-use api::{Api, RateLimits};
 use axum::Router;
 use axum::body::Body;
 use axum::http::header::LOCATION;
@@ -11,12 +10,9 @@ use bytes::Bytes;
 use chrono::TimeDelta;
 use cloud::testing::TestBucket;
 use domain::access_token::AccessToken;
-use domain::clock::Clock;
-use domain::id::Ids;
 use domain::media::{FileAddress, FileKey, MediaLimits, MediaPath, MimeType, PublicFile};
 use domain::plan::Plans;
 use domain::profile::Profile;
-use domain::random::Random;
 use domain::scope::{Scope, Scopes};
 use domain::testing::{a_profile, a_user, noon};
 use domain::user::User;
@@ -52,18 +48,7 @@ impl Harness {
 
     pub(super) async fn with_plans(plans: &str) -> Self {
         let (web, address) = serve_pictures().await;
-        let clock = Clock::manual(noon());
-        let api = Api {
-            store: storage::testing::store().await,
-            ids: Ids::new(clock.clone(), Random::Os),
-            clock,
-            random: Random::Os,
-            limits: RateLimits::default(),
-            origin: "https://social.example".to_owned(),
-            token_lifetime: domain::access_token::TokenLifetime::default(),
-            allowed_origins: Vec::new(),
-            proxies: Vec::new(),
-        };
+        let api = api::testing::api().await;
         cloud::aws::install_tls();
         let s3 = TestBucket::start().await;
         let app = App {

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use api::{Api, RateLimits};
+use api::Api;
+use api::testing::api_on;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, header};
@@ -10,7 +11,6 @@ use cloud::bucket::{Bucket, BucketConfig};
 use cloud::events::EventBridge;
 use cloud::pictures::SqsPictureQueue;
 use cloud::queue::SqsQueue;
-use domain::access_token::TokenLifetime;
 use domain::clock::Clock;
 use domain::connect_link::{ConnectLink, LinkConsents};
 use domain::connection::{AccountInfo, Connection};
@@ -178,17 +178,7 @@ fn services(store: &Store, clock: &Clock) -> (Scheduling, Api) {
         ids: ids.clone(),
         rules: PostRules { vocabulary: PlatformOptions::new([("sandbox", OPTIONS)]), ..PostRules::default() },
     };
-    let api = Api {
-        store: store.clone(),
-        clock: clock.clone(),
-        random: Random::Os,
-        ids,
-        limits: RateLimits::default(),
-        origin: "https://social.example".to_owned(),
-        token_lifetime: TokenLifetime::default(),
-        allowed_origins: Vec::new(),
-        proxies: Vec::new(),
-    };
+    let api = api_on(store.clone(), clock.clone());
     (scheduling, api)
 }
 
