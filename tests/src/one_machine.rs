@@ -14,8 +14,8 @@ use std::{
 };
 
 use domain::clock::Clock;
+use fakes::conformance::fake_platform::FakePlatform;
 use fakes::mastodon::Server as Mastodon;
-use platforms::conformance::fake_platform::FakePlatform;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

@@ -12,9 +12,9 @@ use std::{fs, path::PathBuf, sync::Arc};
 use clap::Parser;
 use domain::{clock::Clock, options::Options as PostOptions, testing::noon};
 use fakes::all::start_all;
+use fakes::conformance::adapter_harness::Tunnel;
 use platforms::{
     AppCredentials, PlatformInfo, PlatformSettings,
-    conformance::adapter_harness::Tunnel,
     recorder::{Exchange, Recorder},
 };
 use serde_json::Value;

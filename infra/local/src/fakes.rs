@@ -12,7 +12,7 @@ use axum::Router;
 use axum::routing::get;
 use domain::clock::Clock;
 use fakes::all::start_all;
-use platforms::conformance::fake_platform::FakePlatform;
+use fakes::conformance::fake_platform::FakePlatform;
 use platforms::{AppCredentials, PlatformSettings, Registry, Setup, SetupError};
 use url::Url;
 

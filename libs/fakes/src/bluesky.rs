@@ -24,6 +24,7 @@ pub use self::shown_text::shortened;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::conformance::fake_platform::{Call, Decision, Detour, FakePlatform, InjectedFault, PublicPost};
 use async_trait::async_trait;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -31,7 +32,6 @@ use axum::middleware::from_fn_with_state;
 use chrono::SecondsFormat;
 use domain::clock::Clock;
 use platforms::FieldValues;
-use platforms::conformance::fake_platform::{Call, Decision, Detour, FakePlatform, InjectedFault, PublicPost};
 use serde_json::{Value, json};
 use url::Url;
 

@@ -15,6 +15,7 @@ mod webhooks;
 
 use std::sync::Arc;
 
+use crate::conformance::fake_platform::PublicMedium;
 use axum::Json;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
@@ -23,7 +24,6 @@ use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use domain::clock::Clock;
 use http::{StatusCode, header};
-use platforms::conformance::fake_platform::PublicMedium;
 use serde_json::{Value, json};
 
 use crate::fake::limits::Limits;

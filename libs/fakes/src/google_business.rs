@@ -17,6 +17,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::conformance::fake_platform::{Call, InjectedFault};
 use axum::Json;
 use axum::extract::{DefaultBodyLimit, FromRequestParts, Query};
 use axum::response::{IntoResponse, Response};
@@ -24,7 +25,6 @@ use axum::routing::get;
 use domain::clock::Clock;
 use http::Method;
 use http::request::Parts;
-use platforms::conformance::fake_platform::{Call, InjectedFault};
 use serde_json::{Value, json};
 
 use self::posts::LocalPost;

@@ -1,4 +1,5 @@
-//! Fakes of social platforms for tests. What a fake leaves out, its module says.
+//! Fakes of social platforms for tests, and the conformance suite that every adapter passes. What a
+//! fake leaves out, its module says.
 //!
 //! Each fake is based on the platform's documentation, is independent of the
 //! service, and listens for HTTP on loopback.
@@ -6,6 +7,7 @@
 
 pub mod all;
 pub mod bluesky;
+pub mod conformance;
 pub mod discord;
 pub mod facebook;
 pub mod fake;

@@ -19,12 +19,12 @@ mod rooms;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, MutexGuard};
 
+use crate::conformance::fake_platform::Detour;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{any, get, post, put};
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use domain::clock::Clock;
-use platforms::conformance::fake_platform::Detour;
 use serde_json::Value;
 
 use crate::fake::injected_faults::InjectedFaults;

@@ -10,6 +10,7 @@ mod pins;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::conformance::fake_platform::{Call, InjectedFault};
 use axum::Json;
 use axum::extract::{DefaultBodyLimit, Query, State};
 use axum::response::{IntoResponse, Response};
@@ -18,7 +19,6 @@ use chrono::TimeDelta;
 use domain::clock::Clock;
 use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode};
-use platforms::conformance::fake_platform::{Call, InjectedFault};
 use serde_json::{Value, json};
 
 use self::pins::{Media, Pin};

@@ -12,11 +12,11 @@ mod send;
 
 use std::sync::Arc;
 
+use crate::conformance::fake_platform::PublicMedium;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::post;
 use domain::clock::Clock;
-use platforms::conformance::fake_platform::PublicMedium;
 use serde_json::{Value, json};
 
 use crate::fake::limits::Limits;

@@ -15,11 +15,11 @@ mod tweets;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::conformance::adapter_harness::ORIGIN;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
 use chrono::TimeDelta;
 use domain::clock::Clock;
-use platforms::conformance::adapter_harness::ORIGIN;
 use serde_json::Value;
 
 use self::media::File;

@@ -4,7 +4,7 @@
 macro_rules! conformance_of {
     ($($name:ident: $fake:ty;)+) => {
         $(mod $name {
-            platforms::conformance!($fake);
+            fakes::conformance!($fake);
         })+
     };
 }

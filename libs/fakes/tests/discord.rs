@@ -3,11 +3,11 @@
 
 use domain::media::MimeType;
 use domain::options::OptionValue;
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::fake_platform::{Call, Decision, FakePlatform};
+use fakes::conformance::options::{options, text};
+use fakes::conformance::samples::{Sample, sample};
 use fakes::discord::{CHANNEL, Discord, GUILD};
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::{Call, Decision, FakePlatform};
-use platforms::conformance::options::{options, text};
-use platforms::conformance::samples::{Sample, sample};
 use platforms::{ConnectError, FieldValues};
 use serde_json::json;
 

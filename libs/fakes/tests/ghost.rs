@@ -2,12 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
 use domain::delivery::{AttemptError, Resolution};
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use fakes::conformance::options::{list, options, text};
+use fakes::conformance::samples::sample;
 use fakes::ghost::{Ghost, KEY, NEWSLETTER};
 use http::Method;
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
-use platforms::conformance::options::{list, options, text};
-use platforms::conformance::samples::sample;
 use platforms::{Account, AuthorizeStep, ConnectError, FieldValues};
 use serde_json::json;
 

@@ -5,12 +5,12 @@ use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Published, Resolution};
 use domain::media::{Facts, MimeType, Pixels};
 use domain::options::Options;
+use fakes::conformance::adapter_harness::{AdapterHarness, Post};
+use fakes::conformance::fake_platform::{Decision, InjectedFault};
+use fakes::conformance::options::text;
+use fakes::conformance::samples::sample;
 use fakes::google::api_error::{not_found, quota_exceeded, service_disabled};
 use fakes::google_business::{GoogleBusiness, LOCATION, OTHER_LOCATION, SERVICE, location_disabled};
-use platforms::conformance::adapter_harness::{AdapterHarness, Post};
-use platforms::conformance::fake_platform::{Decision, InjectedFault};
-use platforms::conformance::options::text;
-use platforms::conformance::samples::sample;
 use platforms::{Account, FollowUp, Followed};
 use serde_json::json;
 

@@ -4,11 +4,11 @@
 use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use domain::options::OptionValue;
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::options::{options, text};
+use fakes::conformance::samples::sample;
 use fakes::pinterest::{BOARD, Pinterest};
 use platforms::Account;
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::options::{options, text};
-use platforms::conformance::samples::sample;
 use serde_json::json;
 
 async fn harness() -> (AdapterHarness<Pinterest>, Account) {

@@ -4,11 +4,11 @@
 use domain::delivery::{AttemptError, Published};
 use domain::media::{Facts, MimeType, Pixels};
 use domain::options::{OptionValue, Options};
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use fakes::conformance::options::{options, text};
+use fakes::conformance::samples::{Sample, sample};
 use fakes::telegram::{CHANNEL, CHAT, GROUP, TOKEN, Telegram};
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
-use platforms::conformance::options::{options, text};
-use platforms::conformance::samples::{Sample, sample};
 use platforms::{Account, AuthorizeStep, ConnectError, FieldValues, RefreshError};
 
 /// The new id of a group that becomes a supergroup.

@@ -5,11 +5,11 @@ use chrono::TimeDelta;
 use domain::media::Facts;
 use domain::media::MimeType::{Mp4, Png};
 use domain::options::OptionValue::Flag;
+use fakes::conformance::adapter_harness::{AdapterHarness, Post};
+use fakes::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use fakes::conformance::options::{options, text};
+use fakes::conformance::samples::{sample, sample_with_size};
 use fakes::tiktok::TikTok;
-use platforms::conformance::adapter_harness::{AdapterHarness, Post};
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
-use platforms::conformance::options::{options, text};
-use platforms::conformance::samples::{sample, sample_with_size};
 use platforms::{Account, Step};
 use serde_json::json;
 

@@ -5,10 +5,10 @@ use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use domain::media::MimeType::{Mp4, Png};
 use domain::testing::noon;
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::fake_platform::{Call, FakePlatform};
+use fakes::conformance::samples::{sample, sample_with_size};
 use fakes::youtube::{PLAYLIST, Youtube};
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::{Call, FakePlatform};
-use platforms::conformance::samples::{sample, sample_with_size};
 use platforms::{Account, Followed, Step};
 use serde_json::json;
 

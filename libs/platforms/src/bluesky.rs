@@ -46,7 +46,7 @@ mod preparation;
 mod quote;
 mod record;
 mod record_key;
-#[cfg(any(test, feature = "conformance"))]
+#[cfg(any(test, feature = "testing"))]
 pub(crate) mod recordings;
 mod reply;
 mod repository;

@@ -26,7 +26,7 @@ mod errors;
 mod look_up;
 mod message;
 mod publishing;
-#[cfg(any(test, feature = "conformance"))]
+#[cfg(any(test, feature = "testing"))]
 pub(crate) mod recordings;
 mod rules;
 mod server;

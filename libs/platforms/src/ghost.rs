@@ -23,7 +23,7 @@ mod errors;
 mod key;
 mod publish;
 
-#[cfg(any(test, feature = "conformance"))]
+#[cfg(any(test, feature = "testing"))]
 pub(crate) use self::api::recordings;
 
 use chrono::{DateTime, TimeDelta, Utc};

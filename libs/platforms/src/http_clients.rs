@@ -81,9 +81,9 @@ impl HttpClients {
 /// is recorded for the attempt, and tests can record responses.
 pub(crate) async fn send(request: RequestBuilder) -> reqwest::Result<Response> {
     last_call::record_response(None);
-    #[cfg(feature = "conformance")]
+    #[cfg(feature = "testing")]
     let response = crate::recorder::send(request).await?;
-    #[cfg(not(feature = "conformance"))]
+    #[cfg(not(feature = "testing"))]
     let response = request.send().await?;
     last_call::record_response(Some(response.status()));
     Ok(response)

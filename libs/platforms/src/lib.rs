@@ -9,8 +9,6 @@ mod bluesky;
 mod budget;
 mod caller;
 mod choices;
-#[cfg(feature = "conformance")]
-pub mod conformance;
 mod connect_flow;
 mod creator_info;
 mod deadline;
@@ -42,11 +40,11 @@ mod platform;
 mod platform_info;
 mod publish_request;
 pub mod recognition;
-#[cfg(feature = "conformance")]
+#[cfg(feature = "testing")]
 pub mod recorder;
-#[cfg(any(test, feature = "conformance"))]
+#[cfg(any(test, feature = "testing"))]
 mod recording;
-#[cfg(any(test, feature = "conformance"))]
+#[cfg(any(test, feature = "testing"))]
 pub mod recordings;
 mod redaction;
 mod refresh_policy;

@@ -38,7 +38,7 @@ mod look_up;
 mod preparation;
 mod publish;
 mod rate_limit;
-#[cfg(any(test, feature = "conformance"))]
+#[cfg(any(test, feature = "testing"))]
 pub(crate) mod recordings;
 mod server;
 mod software;

@@ -38,7 +38,7 @@ mod publish;
 mod rooms;
 mod user;
 
-#[cfg(any(test, feature = "conformance"))]
+#[cfg(any(test, feature = "testing"))]
 pub(crate) use self::api::recordings;
 
 use std::time::Duration;

@@ -95,10 +95,10 @@ pub trait Claims: Send + Sync {
 pub struct ClaimsError;
 
 /// No delivery has claimed anything.
-#[cfg(any(test, feature = "conformance"))]
+#[cfg(any(test, feature = "testing"))]
 pub struct NoOtherClaims;
 
-#[cfg(any(test, feature = "conformance"))]
+#[cfg(any(test, feature = "testing"))]
 #[async_trait::async_trait]
 impl Claims for NoOtherClaims {
     async fn find(&self, _: &[String]) -> Result<Vec<(String, Claim)>, ClaimsError> {

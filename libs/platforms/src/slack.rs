@@ -25,7 +25,7 @@ mod content;
 mod errors;
 mod look_up;
 
-#[cfg(any(test, feature = "conformance"))]
+#[cfg(any(test, feature = "testing"))]
 pub(crate) use self::api::recordings;
 
 use chrono::{DateTime, TimeDelta, Utc};

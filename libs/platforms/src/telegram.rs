@@ -18,7 +18,7 @@ mod api;
 mod bot;
 mod message;
 
-#[cfg(any(test, feature = "conformance"))]
+#[cfg(any(test, feature = "testing"))]
 pub(crate) use self::api::recordings;
 
 use std::time::Duration;

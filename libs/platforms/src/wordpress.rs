@@ -32,7 +32,7 @@ mod publish;
 mod site;
 mod terms;
 
-#[cfg(any(test, feature = "conformance"))]
+#[cfg(any(test, feature = "testing"))]
 pub(crate) use self::api::recordings;
 
 use chrono::{DateTime, TimeDelta, Utc};

@@ -24,7 +24,7 @@ mod own_app;
 mod post;
 mod publishing;
 
-#[cfg(any(test, feature = "conformance"))]
+#[cfg(any(test, feature = "testing"))]
 pub(crate) use self::publishing::recordings;
 
 use std::sync::Arc;

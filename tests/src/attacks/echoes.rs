@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use domain::clock::Clock;
+use fakes::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use fakes::mastodon::Server;
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 
 use super::{Attack, AttackTargets};
 use crate::{

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use domain::{clock::Clock, media::MimeType};
+use fakes::conformance::fake_platform::FakePlatform;
 use fakes::instagram::Instagram;
-use platforms::conformance::fake_platform::FakePlatform;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use domain::{clock::Clock, media::MimeType};
+use fakes::conformance::{fake_platform::FakePlatform, samples::sample};
 use fakes::tiktok::TikTok;
-use platforms::conformance::{fake_platform::FakePlatform, samples::sample};
 use serde_json::{Value, json};
 
 use super::{Attack, AttackTargets};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use domain::clock::Clock;
+use fakes::conformance::fake_platform::{Call, Decision, Detour, FakePlatform};
 use fakes::{mastodon::Server, matrix::Matrix};
-use platforms::conformance::fake_platform::{Call, Decision, Detour, FakePlatform};
 use reqwest::Method;
 use secrecy::ExposeSecret;
 use serde_json::Value;

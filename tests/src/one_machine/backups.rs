@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use platforms::conformance::fake_platform::FakePlatform;
+use fakes::conformance::fake_platform::FakePlatform;
 
 use super::{Machine, account, post};
 use crate::{

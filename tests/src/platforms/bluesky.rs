@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use chrono::TimeDelta;
-use platforms::conformance::samples::sample;
+use fakes::conformance::samples::sample;
 use serde_json::{Value, json};
 
 use super::{

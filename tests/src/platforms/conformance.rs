@@ -14,8 +14,8 @@ mod wordpress;
 
 use std::{any::Any, panic::AssertUnwindSafe};
 
+use fakes::conformance::fake_platform::FakePlatform;
 use futures::{FutureExt, future::LocalBoxFuture};
-use platforms::conformance::fake_platform::FakePlatform;
 use tokio::{runtime::Handle, task::block_in_place};
 
 use super::scenes::Scenes;
@@ -72,11 +72,11 @@ fn checks<N: FakePlatform + 'static>() -> Vec<(&'static str, LocalBoxFuture<'sta
         ($fake:ty; $($group:ident: $($check:ident),+;)+) => {
             vec![$($((
                 stringify!($check),
-                platforms::conformance::checks::$group::$check::<$fake>().boxed_local(),
+                fakes::conformance::checks::$group::$check::<$fake>().boxed_local(),
             )),+),+]
         };
     }
-    platforms::conformance_checks!([list] N)
+    fakes::conformance_checks!([list] N)
 }
 
 fn failed(panic: &(dyn Any + Send)) -> TestError {

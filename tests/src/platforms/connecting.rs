@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use platforms::conformance::fake_platform::{Decision, FakePlatform};
+use fakes::conformance::fake_platform::{Decision, FakePlatform};
 use secrecy::ExposeSecret;
 use serde_json::Value;
 use url::Url;

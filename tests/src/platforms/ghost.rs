@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::media::MimeType;
-use platforms::conformance::samples::sample;
+use fakes::conformance::samples::sample;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use domain::media::MimeType;
-use platforms::conformance::samples::sample;
+use fakes::conformance::samples::sample;
 use serde_json::{Value, json};
 
 use self::server::{ACCOUNT, ACCOUNT_BUTTON, MEDIA, MastodonServer, STATUSES};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use domain::media::MimeType;
-use platforms::conformance::samples::sample;
+use fakes::conformance::samples::sample;
 use reqwest::{Client, Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 

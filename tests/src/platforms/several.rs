@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, io::Write, path::Path, sync::Arc, time::Duratio
 use domain::clock::Clock;
 use domain::media::MimeType;
 use fakes::all::start_all;
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
-use platforms::conformance::samples::sample;
+use fakes::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use fakes::conformance::samples::sample;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use domain::media::MimeType;
-use platforms::conformance::samples::sample;
+use fakes::conformance::samples::sample;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 

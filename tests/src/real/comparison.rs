@@ -7,10 +7,8 @@ use std::{
     path::Path,
 };
 
-use platforms::{
-    conformance::shape::{Difference, DifferenceKind, Shape, differences},
-    recorder::Exchange,
-};
+use fakes::conformance::shape::{Difference, DifferenceKind, Shape, differences};
+use platforms::recorder::Exchange;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::Value;
 

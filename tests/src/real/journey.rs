@@ -15,14 +15,14 @@ use domain::{
     testing::{a_connection, a_user},
     token::{Pkce, random_token},
 };
+use fakes::conformance::{
+    adapter_harness::{TestFiles, Tunnel, callback_at},
+    samples::{Sample, sample},
+};
 use platforms::{
     Account, AppCredentials, AppSource, AppUnavailable, Approval, AuthorizationRequest, AuthorizeStep, Callback,
     CallbackUrls, ChoicesRequest, Connect, Credentials, Field, FieldValues, Instructions, MemoryVault, PendingApproval,
     PlatformInfo, PlatformSettings, Publish, PublishRequest, RefreshPolicy, Registry, Setup, Step as Prepared,
-    conformance::{
-        adapter_harness::{TestFiles, Tunnel, callback_at},
-        samples::{Sample, sample},
-    },
     recognition::NoOtherClaims,
 };
 use secrecy::ExposeSecret;

@@ -4,10 +4,8 @@ use std::{collections::BTreeMap, env, io, process::Command, sync::Arc};
 
 use async_trait::async_trait;
 use domain::delivery::Published;
-use platforms::{
-    CallbackUrls, Field, FieldValues, Instructions,
-    conformance::fake_platform::{Decision, FakePlatform},
-};
+use fakes::conformance::fake_platform::{Decision, FakePlatform};
+use platforms::{CallbackUrls, Field, FieldValues, Instructions};
 use secrecy::SecretString;
 use url::Url;
 

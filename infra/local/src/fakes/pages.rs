@@ -5,7 +5,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use domain::media::FileType;
-use platforms::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
+use fakes::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 

@@ -8,10 +8,10 @@ use async_trait::async_trait;
 use domain::clock::Clock;
 use domain::media::MimeType;
 use domain::options::Options;
+use fakes::conformance::fake_platform::{self, Decision, InjectedFault, PublicMedium, PublicPost};
 use fakes::fake::echo::{self, Echo};
 use fakes::fake::oauth::{Authorizes, HasOAuth, decide};
 use fakes::fake::wire;
-use platforms::conformance::fake_platform::{self, Decision, InjectedFault, PublicMedium, PublicPost};
 use platforms::{AppCredentials, FieldValues};
 use serde_json::{Value, json};
 use url::Url;
@@ -181,4 +181,4 @@ fn operation(call: fake_platform::Call) -> Operation {
     }
 }
 
-platforms::conformance!(ListeningSandbox);
+fakes::conformance!(ListeningSandbox);

@@ -1,7 +1,7 @@
 //! The kinds of faults: the affected calls and the effect of each.
 
 use chrono::TimeDelta;
-use platforms::conformance::fake_platform::InjectedFault;
+use fakes::conformance::fake_platform::InjectedFault;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

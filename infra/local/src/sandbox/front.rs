@@ -10,12 +10,12 @@ use axum::http::request::Parts;
 use axum::http::{StatusCode, response};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use fakes::conformance::fake_platform::{Call as KitCall, InjectedFault};
 use fakes::fake::front::apply;
 use fakes::fake::oauth::{Fault, HasOAuth, classify_token_call};
 use fakes::fake::params::Params;
 use fakes::fake::wire::Cut;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use platforms::conformance::fake_platform::{Call as KitCall, InjectedFault};
 use serde_json::{Value, json};
 
 use super::accounts::Account;

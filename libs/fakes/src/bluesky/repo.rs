@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
+use crate::conformance::fake_platform::{PublicMedium, PublicPost};
 use axum::body::Bytes;
 use axum::extract::{Query, State};
 use axum::routing::{get, post};
@@ -14,7 +15,6 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::media::MimeType;
 use http::HeaderMap;
 use http::header::CONTENT_LENGTH;
-use platforms::conformance::fake_platform::{PublicMedium, PublicPost};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use unicode_segmentation::UnicodeSegmentation;

@@ -13,6 +13,7 @@ mod threads;
 
 use std::sync::{Arc, MutexGuard};
 
+use crate::conformance::fake_platform::PublicMedium;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn;
@@ -20,7 +21,6 @@ use axum::routing::{delete, get};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
 use http::{HeaderMap, StatusCode, header};
-use platforms::conformance::fake_platform::PublicMedium;
 use serde_json::{Value, json};
 
 use self::channels::{Channel, channels};

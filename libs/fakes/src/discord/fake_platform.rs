@@ -1,7 +1,7 @@
 //! `Discord` in the conformance suite.
 
+use crate::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicPost};
 use async_trait::async_trait;
-use platforms::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicPost};
 use platforms::{AppCredentials, FieldValues};
 use serde_json::{Value, json};
 use url::Url;

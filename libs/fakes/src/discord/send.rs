@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use crate::conformance::fake_platform::PublicMedium;
 use axum::Json;
 use axum::extract::{Path, RawQuery, Request, State};
 use axum::response::{AppendHeaders, IntoResponse, Response};
 use chrono::TimeDelta;
 use http::StatusCode;
-use platforms::conformance::fake_platform::PublicMedium;
 use serde_json::{Value, json};
 use url::{Url, form_urlencoded};
 

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use crate::conformance::fake_platform::{Call, InjectedFault};
 use axum::Json;
 use axum::extract::{Path, RawQuery, State};
 use axum::response::{Html, IntoResponse, Response};
 use http::request::Parts;
 use http::{Method, StatusCode};
-use platforms::conformance::fake_platform::{Call, InjectedFault};
 use serde_json::{Value, json};
 
 use super::api_error::ApiError;

@@ -1,6 +1,6 @@
 //! `Facebook` in the conformance suite.
 
-use platforms::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
+use crate::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
 use serde_json::{Value, json};
 
 use super::posts::Post;

@@ -1,10 +1,10 @@
-//! Methods of [`FakePlatform`](platforms::conformance::fake_platform::FakePlatform) that fakes have in common. The fakes have a field
+//! Methods of [`FakePlatform`](crate::conformance::fake_platform::FakePlatform) that fakes have in common. The fakes have a field
 //! `fake`, an `Arc` of [`FakeServer`](super::server::FakeServer).
 //!
 //! `start` and `redirect_url` are written as `async_trait` expands them, because it does not look into macros.
 
+use crate::conformance::fake_platform::{PublicMedium, PublicPost};
 use domain::media::MimeType;
-use platforms::conformance::fake_platform::{PublicMedium, PublicPost};
 
 /// The methods of every fake; `$name` is the platform's name in the registry.
 macro_rules! fake_platform {
@@ -26,14 +26,14 @@ macro_rules! fake_platform {
 
         fn inject_fault(
             &self,
-            call: platforms::conformance::fake_platform::Call,
-            fault: platforms::conformance::fake_platform::InjectedFault,
+            call: crate::conformance::fake_platform::Call,
+            fault: crate::conformance::fake_platform::InjectedFault,
             count: usize,
         ) {
             self.fake.injected_faults().order(call, fault, count);
         }
 
-        fn call_count(&self, call: platforms::conformance::fake_platform::Call) -> usize {
+        fn call_count(&self, call: crate::conformance::fake_platform::Call) -> usize {
             self.fake.injected_faults().calls(call)
         }
 
@@ -72,7 +72,7 @@ macro_rules! oauth_fake_platform {
         fn redirect_url<'this, 'url, 'async_trait>(
             &'this self,
             url: &'url str,
-            decision: platforms::conformance::fake_platform::Decision,
+            decision: crate::conformance::fake_platform::Decision,
         ) -> futures::future::BoxFuture<'async_trait, url::Url>
         where
             'this: 'async_trait,

@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::conformance::fake_platform::{Call, InjectedFault};
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
@@ -12,7 +13,6 @@ use futures::{StreamExt, stream};
 use http::StatusCode;
 use http::header::{CONTENT_LENGTH, LOCATION};
 use http::request::Parts;
-use platforms::conformance::fake_platform::{Call, InjectedFault};
 use serde_json::Value;
 use tokio::task::yield_now;
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::conformance::fake_platform::{Call, InjectedFault};
 use http::request::Parts;
 use http::{Method, StatusCode};
-use platforms::conformance::fake_platform::{Call, InjectedFault};
 use serde_json::Value;
 
 /// Which calls fail next and how, and how many calls of each kind arrived.

@@ -9,11 +9,11 @@ mod grant;
 mod page;
 mod routes;
 
+use crate::conformance::fake_platform::Call;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::token::{self, random_token};
 use http::HeaderMap;
 use http::request::Parts;
-use platforms::conformance::fake_platform::Call;
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 

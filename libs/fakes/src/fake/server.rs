@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use crate::conformance::adapter_harness::ORIGIN;
 use axum::Router;
 use chrono::{DateTime, Utc};
 use domain::clock::Clock;
-use platforms::conformance::adapter_harness::ORIGIN;
 
 use super::echo::{self, Echo};
 use super::front::{self, FaultInjection};

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
+use crate::conformance::fake_platform::{Call, Decision, InjectedFault};
 use chrono::TimeDelta;
 use domain::clock::Clock;
 use domain::testing::noon;
 use domain::token;
 use http::{Method, StatusCode};
-use platforms::conformance::fake_platform::{Call, Decision, InjectedFault};
 use serde_json::Value;
 use url::Url;
 

@@ -1,12 +1,12 @@
 //! `FakePlatform` for the conformance suite.
 
+use crate::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicPost};
 use async_trait::async_trait;
 use axum::response::{Html, IntoResponse, Response};
 use http::header::RETRY_AFTER;
 use http::request::Parts;
 use http::{Method, StatusCode};
 use platforms::FieldValues;
-use platforms::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicPost};
 use serde_json::{Value, json};
 use url::Url;
 

@@ -1,9 +1,9 @@
 //! Errors of Google's APIs: `google.rpc.Status` in JSON.
 
+use crate::conformance::fake_platform::{Call, InjectedFault};
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
-use platforms::conformance::fake_platform::{Call, InjectedFault};
 use serde_json::{Value, json};
 
 use super::oauth::token_error;

@@ -106,10 +106,10 @@ pub fn token_error(fault: &Fault) -> Response {
 
 #[cfg(test)]
 mod tests {
+    use crate::conformance::adapter_harness::ORIGIN;
+    use crate::conformance::fake_platform::{Decision, FakePlatform};
     use domain::clock::Clock;
     use domain::testing::noon;
-    use platforms::conformance::adapter_harness::ORIGIN;
-    use platforms::conformance::fake_platform::{Decision, FakePlatform};
     use secrecy::ExposeSecret;
     use serde_json::Value;
     use url::Url;

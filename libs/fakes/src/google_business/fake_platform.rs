@@ -1,7 +1,7 @@
 //! `FakePlatform` for the conformance suite.
 
+use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicMedium, PublicPost};
 use domain::media::MimeType;
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicMedium, PublicPost};
 use serde_json::json;
 
 use super::posts::LocalPost;

@@ -2,11 +2,11 @@
 
 use std::io::Cursor;
 
+use crate::conformance::fake_platform::FakePlatform;
 use axum::Router;
 use chrono::TimeDelta;
 use domain::testing::noon;
 use image::{ImageFormat, Rgb, RgbImage};
-use platforms::conformance::fake_platform::FakePlatform;
 
 use super::*;
 use crate::fake::wire::{browser, serve};

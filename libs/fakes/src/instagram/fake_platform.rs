@@ -1,8 +1,8 @@
 //! The conformance suite's access to Instagram.
 
+use crate::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
+use crate::conformance::samples::sample;
 use domain::media::{Facts, MimeType};
-use platforms::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
-use platforms::conformance::samples::sample;
 use serde_json::{Value, json};
 
 use super::Instagram;

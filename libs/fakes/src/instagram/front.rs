@@ -1,9 +1,9 @@
 //! Calls that fail as a test has ordered.
 
+use crate::conformance::fake_platform::{Call, InjectedFault};
 use axum::response::{IntoResponse, Response};
 use http::Method;
 use http::request::Parts;
-use platforms::conformance::fake_platform::{Call, InjectedFault};
 
 use super::making::failed;
 use super::{Fake, ID};

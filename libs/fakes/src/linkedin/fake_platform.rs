@@ -1,6 +1,6 @@
 //! The conformance suite's access to LinkedIn.
 
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
+use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
 use serde_json::Value;
 
 use super::little::Read;

@@ -1,9 +1,9 @@
 //! Calls that fail as a test has ordered.
 
+use crate::conformance::fake_platform::{Call, InjectedFault};
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{Method, StatusCode};
-use platforms::conformance::fake_platform::{Call, InjectedFault};
 use serde_json::json;
 
 use super::Fake;

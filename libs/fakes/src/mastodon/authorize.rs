@@ -1,9 +1,9 @@
 //! The consent page.
 
+use crate::conformance::fake_platform::Detour;
 use axum::extract::{RawQuery, State};
 use axum::response::{Html, IntoResponse, Response};
 use http::{HeaderMap, StatusCode, header};
-use platforms::conformance::fake_platform::Detour;
 use serde_json::json;
 
 use super::account;

@@ -3,13 +3,13 @@
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 
+use crate::conformance::fake_platform::{
+    Call, Decision, Detour, FakePlatform, InjectedFault, PublicMedium, PublicPost,
+};
 use async_trait::async_trait;
 use domain::clock::Clock;
 use domain::media::MimeType;
 use platforms::FieldValues;
-use platforms::conformance::fake_platform::{
-    Call, Decision, Detour, FakePlatform, InjectedFault, PublicMedium, PublicPost,
-};
 use serde_json::{Value, json};
 use url::Url;
 

@@ -1,5 +1,6 @@
 //! Middleware: the server's proxy, injected faults and rate limits.
 
+use crate::conformance::fake_platform::{Call, InjectedFault};
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::middleware::Next;
@@ -7,7 +8,6 @@ use axum::response::{IntoResponse, Response};
 use chrono::{SecondsFormat, TimeDelta};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use platforms::conformance::fake_platform::{Call, InjectedFault};
 
 use super::api_error::ApiError;
 use super::flavor::Reset;

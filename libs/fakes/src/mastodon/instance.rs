@@ -6,10 +6,10 @@ pub(crate) mod statuses;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
+use crate::conformance::fake_platform::Detour;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use domain::clock::Clock;
-use platforms::conformance::fake_platform::Detour;
 
 use self::media::Medium;
 use self::statuses::Status;

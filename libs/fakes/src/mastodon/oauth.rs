@@ -1,9 +1,9 @@
 //! OAuth calls in which Mastodon and the other servers differ.
 
+use crate::conformance::fake_platform::Detour;
 use axum::Json;
 use axum::extract::State;
 use http::{HeaderMap, StatusCode};
-use platforms::conformance::fake_platform::Detour;
 use serde_json::{Value, json};
 
 use super::account;

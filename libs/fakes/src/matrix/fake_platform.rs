@@ -1,12 +1,12 @@
 //! `FakePlatform` for the conformance suite.
 
+use crate::conformance::fake_platform::{
+    Call, Decision, Detour, FakePlatform, InjectedFault, PublicMedium, PublicPost,
+};
 use async_trait::async_trait;
 use domain::media::MimeType;
 use domain::options::{OptionValue, Options};
 use platforms::FieldValues;
-use platforms::conformance::fake_platform::{
-    Call, Decision, Detour, FakePlatform, InjectedFault, PublicMedium, PublicPost,
-};
 use serde_json::{Value, json};
 use url::Url;
 

@@ -1,9 +1,9 @@
 //! Injected faults.
 
+use crate::conformance::fake_platform::{Call, InjectedFault};
 use axum::response::{IntoResponse, Response};
 use http::Method;
 use http::request::Parts;
-use platforms::conformance::fake_platform::{Call, InjectedFault};
 
 use super::Fake;
 use super::api_error::ApiError;

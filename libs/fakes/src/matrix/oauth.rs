@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use crate::conformance::fake_platform::Detour;
 use axum::Json;
 use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use chrono::TimeDelta;
 use http::{HeaderMap, StatusCode};
-use platforms::conformance::fake_platform::Detour;
 use serde_json::{Value, json};
 
 use super::api_error::ApiError;

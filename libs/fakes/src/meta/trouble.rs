@@ -1,7 +1,7 @@
 //! Meta's responses to calls with an injected fault.
 
+use crate::conformance::fake_platform::{Call, InjectedFault};
 use chrono::TimeDelta;
-use platforms::conformance::fake_platform::{Call, InjectedFault};
 
 use super::error::GraphError;
 

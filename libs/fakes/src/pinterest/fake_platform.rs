@@ -1,7 +1,7 @@
 //! `FakePlatform` for the conformance suite.
 
+use crate::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
 use domain::options::{OptionValue, Options};
-use platforms::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
 
 use super::pins::Pin;
 use super::{BOARD, Pinterest};

@@ -1,7 +1,7 @@
 //! `FakePlatform` for the conformance suite.
 
+use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
 use domain::options::{OptionValue, Options};
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
 
 use super::{CHANNEL, Memory, Message, Rotation, Slack, chat};
 use crate::fake::fake_platform::{describes_images_only, medium, oauth_fake_platform};

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use crate::conformance::fake_platform::{Call, InjectedFault};
 use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use chrono::TimeDelta;
 use http::request::Parts;
-use platforms::conformance::fake_platform::{Call, InjectedFault};
 use serde_json::{Value, json};
 
 use super::api_error::ApiError;

@@ -1,8 +1,8 @@
 //! `FakePlatform` for the conformance suite.
 
+use crate::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicPost};
 use async_trait::async_trait;
 use platforms::FieldValues;
-use platforms::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicPost};
 use url::Url;
 
 use super::{CHANNEL, TOKEN, Telegram};

@@ -1,8 +1,8 @@
 //! Sending messages to a chat.
 
+use crate::conformance::fake_platform::PublicMedium;
 use bytes::Bytes;
 use domain::media::MimeType;
-use platforms::conformance::fake_platform::PublicMedium;
 use serde_json::{Value, json};
 
 use super::api_error::ApiError;

@@ -1,6 +1,6 @@
 //! `FakePlatform` for the conformance suite.
 
-use platforms::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
+use crate::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
 use serde_json::json;
 
 use super::Threads;

@@ -1,8 +1,8 @@
 //! `TikTok` in the conformance suite.
 
+use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
 use domain::media::MimeType;
 use domain::options::{OptionValue, Options};
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
 
 use serde_json::{Value, json};
 

@@ -1,10 +1,10 @@
 //! Injected faults.
 
+use crate::conformance::fake_platform::{Call, InjectedFault};
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::Method;
 use http::request::Parts;
-use platforms::conformance::fake_platform::{Call, InjectedFault};
 use serde_json::{Value, json};
 
 use super::init::{DIRECT_VIDEO, INBOX_VIDEO, PHOTOS};

@@ -1,12 +1,12 @@
 //! A plain client posts a video directly, in two chunks.
 
+use crate::conformance::adapter_harness::ORIGIN;
+use crate::conformance::fake_platform::{Decision, FakePlatform};
+use crate::conformance::samples::sample_with_size;
 use chrono::TimeDelta;
 use domain::clock::Clock;
 use domain::media::MimeType;
 use domain::testing::noon;
-use platforms::conformance::adapter_harness::ORIGIN;
-use platforms::conformance::fake_platform::{Decision, FakePlatform};
-use platforms::conformance::samples::sample_with_size;
 use reqwest::header::CONTENT_RANGE;
 use serde_json::{Value, json};
 use url::Url;

@@ -1,10 +1,10 @@
 //! The page on which the user creates an application password (`wp-admin/authorize-application.php`).
 
+use crate::conformance::fake_platform::{Decision, Detour};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode};
-use platforms::conformance::fake_platform::{Decision, Detour};
 use url::Url;
 
 use super::api_error::page;

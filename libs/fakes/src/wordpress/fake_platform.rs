@@ -1,5 +1,6 @@
 //! `FakePlatform` for the conformance suite.
 
+use crate::conformance::fake_platform::{Call, Decision, Detour, FakePlatform, InjectedFault, PublicPost};
 use async_trait::async_trait;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -8,7 +9,6 @@ use http::header::RETRY_AFTER;
 use http::request::Parts;
 use http::{Method, StatusCode};
 use platforms::FieldValues;
-use platforms::conformance::fake_platform::{Call, Decision, Detour, FakePlatform, InjectedFault, PublicPost};
 use serde_json::{Value, json};
 use url::Url;
 

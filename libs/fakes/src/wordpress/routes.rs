@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use crate::conformance::fake_platform::Detour;
 use axum::Json;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::response::{Html, IntoResponse, Response};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, LINK};
 use http::{Method, StatusCode};
-use platforms::conformance::fake_platform::Detour;
 use serde_json::{Map, Value, json};
 
 use super::api_error::{ApiError, page};

@@ -1,7 +1,7 @@
 //! A post as readers of a site see it.
 
+use crate::conformance::fake_platform::PublicMedium;
 use domain::media::MimeType;
-use platforms::conformance::fake_platform::PublicMedium;
 
 use super::html::{Block, read};
 use crate::fake::article::{plain, whole_text};

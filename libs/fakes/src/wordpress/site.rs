@@ -1,9 +1,9 @@
 //! State of a site.
 
+use crate::conformance::fake_platform::Detour;
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use domain::media::MimeType;
-use platforms::conformance::fake_platform::Detour;
 
 use crate::fake::oauth::secret;
 

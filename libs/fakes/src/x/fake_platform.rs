@@ -1,6 +1,6 @@
 //! `FakePlatform` for the conformance suite.
 
-use platforms::conformance::fake_platform::{FakePlatform, PublicPost};
+use crate::conformance::fake_platform::{FakePlatform, PublicPost};
 use serde_json::json;
 
 use super::tweets::Tweet;

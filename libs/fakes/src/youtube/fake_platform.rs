@@ -1,9 +1,9 @@
 //! Injected faults, and `FakePlatform` for the conformance suite.
 
+use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
 use axum::response::{IntoResponse, Response};
 use domain::media::MimeType;
 use http::request::Parts;
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
 use serde_json::Value;
 
 use super::api::{error, is_in};

@@ -1,10 +1,10 @@
 //! A plain client uploads a video in two parts.
 
+use crate::conformance::fake_platform::FakePlatform;
+use crate::conformance::samples::sample_with_size;
 use domain::clock::Clock;
 use domain::media::MimeType;
 use domain::testing::noon;
-use platforms::conformance::fake_platform::FakePlatform;
-use platforms::conformance::samples::sample_with_size;
 use reqwest::Response;
 use serde_json::{Value, json};
 

@@ -3,9 +3,9 @@
 use domain::media::MimeType;
 use domain::token::{Pkce, random_token};
 use fakes::bluesky::Bluesky;
-use platforms::conformance::adapter_harness::{AdapterHarness, callback_at};
-use platforms::conformance::fake_platform::{Call, Decision, FakePlatform};
-use platforms::conformance::samples::sample;
+use fakes::conformance::adapter_harness::{AdapterHarness, callback_at};
+use fakes::conformance::fake_platform::{Call, Decision, FakePlatform};
+use fakes::conformance::samples::sample;
 use platforms::{AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, ConnectError, RefreshError};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};

@@ -4,9 +4,9 @@ use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use domain::media::{AltText, Facts, MimeType, Pixels};
 use domain::rules::Rule;
+use fakes::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use fakes::conformance::samples::{Sample, sample, sample_with_size};
 use platforms::Step;
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
-use platforms::conformance::samples::{Sample, sample, sample_with_size};
 use serde_json::json;
 
 use crate::{connected, record};

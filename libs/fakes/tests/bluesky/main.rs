@@ -9,9 +9,9 @@ mod self_hosted;
 mod threads;
 
 use fakes::bluesky::Bluesky;
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::samples::Sample;
 use platforms::Account;
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::samples::Sample;
 use serde_json::Value;
 
 /// A harness with an account that was connected on the platform's page.

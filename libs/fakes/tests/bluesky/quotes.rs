@@ -4,10 +4,10 @@ use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use domain::options::{OptionValue, Options};
 use fakes::bluesky::Bluesky;
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::options::{options, text};
+use fakes::conformance::samples::{Sample, sample};
 use platforms::Account;
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::options::{options, text};
-use platforms::conformance::samples::{Sample, sample};
 use serde_json::{Value, json};
 
 use crate::connected;

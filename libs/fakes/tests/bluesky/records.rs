@@ -4,8 +4,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{AttemptError, Published, Resolution};
 use domain::options::{OptionValue, Options};
 use fakes::bluesky::Bluesky;
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
-use platforms::conformance::options::{options, text};
+use fakes::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use fakes::conformance::options::{options, text};
 use serde_json::{Value, json};
 
 use crate::{connected, record};

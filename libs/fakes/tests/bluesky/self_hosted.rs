@@ -9,11 +9,11 @@ use chrono::TimeDelta;
 use domain::media::MimeType;
 use domain::rules::Rule;
 use fakes::bluesky::Bluesky;
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use fakes::conformance::samples::{Sample, sample};
 use fakes::fake::wire;
 use http::header::CONTENT_TYPE;
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
-use platforms::conformance::samples::{Sample, sample};
 use serde_json::{Value, json};
 
 use crate::record;

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{AttemptError, Published, Resolution};
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use fakes::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use serde_json::{Value, json};
 
 use crate::connected;

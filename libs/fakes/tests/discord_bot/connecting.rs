@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use domain::delivery::AttemptError;
 use egress::AddressPolicy;
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::fake_platform::FakePlatform;
 use fakes::discord::bot::{DiscordBot, FORUM, GENERAL, NEWS, SERVER, VIEW};
 use fakes::discord::{Discord, GUILD};
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::FakePlatform;
 use platforms::{AppCredentials, AppSource, AuthorizeStep, Connect, ConnectError, FieldValues};
 use platforms::{MemoryVault, Registry, Setup};
 use serde_json::json;
@@ -75,7 +75,7 @@ async fn that_the_bots_token_was_reset_is_no_fault_of_a_connection() {
     assert!(!reason.contains(&old));
     let about = harness.publisher().account_details(&account.profile, &account.credentials, harness.clock.now()).await;
     assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{about:?}");
-    let callback = harness.callback_after(platforms::conformance::fake_platform::Decision::Allow).await;
+    let callback = harness.callback_after(fakes::conformance::fake_platform::Decision::Allow).await;
     let refusal = harness.complete(&callback).await.unwrap_err();
     assert!(matches!(refusal, ConnectError::Unreachable), "{refusal:?}");
 }

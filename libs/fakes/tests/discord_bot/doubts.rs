@@ -3,10 +3,10 @@
 use chrono::TimeDelta;
 use domain::delivery::Resolution;
 use domain::media::MimeType;
+use fakes::conformance::adapter_harness::{AdapterHarness, Post};
+use fakes::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use fakes::conformance::samples::sample;
 use fakes::discord::bot::{DiscordBot, FORUM, GENERAL, HISTORY};
-use platforms::conformance::adapter_harness::{AdapterHarness, Post};
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
-use platforms::conformance::samples::sample;
 
 use super::{connected, post};
 

@@ -7,9 +7,9 @@ mod posting;
 mod threads;
 
 use domain::options::{OptionValue, Options};
+use fakes::conformance::adapter_harness::{AdapterHarness, Post};
+use fakes::conformance::samples::Sample;
 use platforms::Account;
-use platforms::conformance::adapter_harness::{AdapterHarness, Post};
-use platforms::conformance::samples::Sample;
 
 use fakes::discord::bot::DiscordBot;
 

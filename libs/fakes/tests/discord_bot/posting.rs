@@ -3,11 +3,11 @@
 use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use domain::options::OptionValue;
+use fakes::conformance::adapter_harness::{AdapterHarness, Post};
+use fakes::conformance::fake_platform::{Call, FakePlatform};
+use fakes::conformance::samples::sample;
 use fakes::discord::GUILD;
 use fakes::discord::bot::{ATTACH, FORUM, GENERAL, HIDDEN, NEWS, OF_ANOTHER_SERVER, READ_ONLY, VOICE};
-use platforms::conformance::adapter_harness::{AdapterHarness, Post};
-use platforms::conformance::fake_platform::{Call, FakePlatform};
-use platforms::conformance::samples::sample;
 use serde_json::json;
 
 use super::{connected, options, post};

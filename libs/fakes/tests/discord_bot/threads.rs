@@ -3,12 +3,12 @@
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Published, Resolution};
 use domain::media::MimeType;
+use fakes::conformance::adapter_harness::{AdapterHarness, Post};
+use fakes::conformance::fake_platform::{FakePlatform, InjectedFault};
+use fakes::conformance::samples::{Sample, sample};
 use fakes::discord::GUILD;
 use fakes::discord::bot::{DiscordBot, FORUM, GENERAL, HISTORY, IN_THREADS, SEND};
 use platforms::Account;
-use platforms::conformance::adapter_harness::{AdapterHarness, Post};
-use platforms::conformance::fake_platform::{FakePlatform, InjectedFault};
-use platforms::conformance::samples::{Sample, sample};
 
 use super::{connected, options, post};
 

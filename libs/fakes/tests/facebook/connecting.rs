@@ -3,10 +3,10 @@
 use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use domain::text::PostText;
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault};
+use fakes::conformance::samples::sample;
 use fakes::facebook::{Facebook, PAGE, PERSON_ID};
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault};
-use platforms::conformance::samples::sample;
 use platforms::{Account, ConnectError, RefreshPolicy};
 use secrecy::ExposeSecret;
 use serde_json::json;

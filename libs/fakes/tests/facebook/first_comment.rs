@@ -2,10 +2,10 @@
 
 use domain::delivery::AttemptError;
 use domain::media::MimeType;
+use fakes::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use fakes::conformance::samples::sample;
 use fakes::facebook::Facebook;
 use platforms::Step;
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
-use platforms::conformance::samples::sample;
 
 use crate::{a_post, harness};
 

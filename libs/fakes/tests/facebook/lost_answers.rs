@@ -2,8 +2,8 @@
 
 use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
-use platforms::conformance::samples::sample;
+use fakes::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use fakes::conformance::samples::sample;
 
 use crate::{a_post, harness};
 

@@ -10,10 +10,10 @@ mod videos;
 
 use domain::media::MimeType;
 use domain::options::{OptionValue, Options};
+use fakes::conformance::adapter_harness::{AdapterHarness, Post};
+use fakes::conformance::samples::{Sample, sample_with_size};
 use fakes::facebook::Facebook;
 use platforms::Account;
-use platforms::conformance::adapter_harness::{AdapterHarness, Post};
-use platforms::conformance::samples::{Sample, sample_with_size};
 
 async fn harness() -> (AdapterHarness<Facebook>, Account) {
     let harness = AdapterHarness::new().await;

@@ -2,7 +2,7 @@
 
 use domain::media::{Attachment, MimeType};
 use domain::text::PostText;
-use platforms::conformance::samples::sample;
+use fakes::conformance::samples::sample;
 
 use crate::{harness, options};
 

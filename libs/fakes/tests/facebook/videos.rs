@@ -3,10 +3,10 @@
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use domain::media::MimeType;
+use fakes::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use fakes::conformance::samples::sample;
 use fakes::facebook::PAGE;
 use platforms::Step;
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
-use platforms::conformance::samples::sample;
 
 use crate::{a_post, harness, long_video};
 

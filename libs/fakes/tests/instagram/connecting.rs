@@ -1,8 +1,8 @@
 //! Connecting with Instagram Login, and with Facebook Login.
 
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::fake_platform::Decision;
 use fakes::instagram::{HANDLE, ID, Instagram, PageAndAccount};
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::Decision;
 use platforms::{Account, RefreshPolicy};
 use secrecy::ExposeSecret;
 

@@ -6,10 +6,10 @@ use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use domain::media::{AltText, MimeType};
 use domain::options::OptionValue;
+use fakes::conformance::fake_platform::{Call, FakePlatform};
+use fakes::conformance::samples::{Sample, sample};
 use http::Method;
 use image::{ImageFormat, Rgb, RgbImage};
-use platforms::conformance::fake_platform::{Call, FakePlatform};
-use platforms::conformance::samples::{Sample, sample};
 use serde_json::{Value, json};
 
 use super::{harness, list, options, text};

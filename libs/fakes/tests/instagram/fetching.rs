@@ -3,12 +3,12 @@
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use domain::media::MimeType;
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::fake_platform::{Call, FakePlatform};
+use fakes::conformance::samples::{sample, sample_with_size};
 use fakes::fake::request_log::RecordedRequest;
 use fakes::instagram::{ID, Instagram};
 use fakes::meta::error::GraphError;
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::{Call, FakePlatform};
-use platforms::conformance::samples::{sample, sample_with_size};
 use serde_json::json;
 
 use super::{by_facebook, harness, options, text};

@@ -8,9 +8,9 @@ mod publishing;
 mod rules;
 
 use chrono::TimeDelta;
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::options::{list, options, text};
 use fakes::instagram::Instagram;
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::options::{list, options, text};
 use platforms::{Account, RefreshError};
 
 async fn harness() -> (AdapterHarness<Instagram>, Account) {

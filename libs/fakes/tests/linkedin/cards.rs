@@ -7,12 +7,12 @@ use axum::response::Html;
 use axum::routing::get;
 use domain::media::MimeType;
 use domain::options::OptionValue;
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::fake_platform::{Call, FakePlatform};
+use fakes::conformance::options::{options, text};
+use fakes::conformance::samples::sample;
 use fakes::fake::wire;
 use fakes::linkedin::LinkedIn;
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::{Call, FakePlatform};
-use platforms::conformance::options::{options, text};
-use platforms::conformance::samples::sample;
 use serde_json::{Value, json};
 
 const PAGE: &str = "<html><head><meta property='og:title' content='Tea &amp; biscuits'>\

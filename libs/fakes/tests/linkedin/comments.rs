@@ -1,8 +1,8 @@
 //! The first comment, once a post is public.
 
 use domain::delivery::{AttemptError, Resolution};
+use fakes::conformance::fake_platform::FakePlatform;
 use fakes::linkedin::{Advertising, Community, LinkedIn, Products, SelfServe};
-use platforms::conformance::fake_platform::FakePlatform;
 use serde_json::json;
 
 use super::harness_with;

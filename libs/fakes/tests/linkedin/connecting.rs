@@ -1,12 +1,12 @@
 //! Members, their pages, and tokens.
 
 use domain::delivery::AttemptError;
+use fakes::conformance::adapter_harness::{AdapterHarness, callback_at};
+use fakes::conformance::fake_platform::{Decision, FakePlatform};
 use fakes::fake::wire::browser;
 use fakes::linkedin::{
     Advertising, Community, CommunityWithOpenId, LinkedIn, MEMBER_URN, PAGE_URN, Replaying, SECOND_PAGE_URN,
 };
-use platforms::conformance::adapter_harness::{AdapterHarness, callback_at};
-use platforms::conformance::fake_platform::{Decision, FakePlatform};
 use platforms::{AuthorizeStep, ConnectError};
 use serde_json::json;
 

@@ -3,11 +3,11 @@
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use domain::media::MimeType;
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::fake_platform::{Call, FakePlatform};
+use fakes::conformance::samples::sample;
 use fakes::linkedin::LinkedIn;
 use platforms::Step;
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::{Call, FakePlatform};
-use platforms::conformance::samples::sample;
 use serde_json::json;
 
 use super::harness;

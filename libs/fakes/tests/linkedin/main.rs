@@ -9,9 +9,9 @@ mod pages;
 mod posts;
 mod replay;
 
+use fakes::conformance::adapter_harness::AdapterHarness;
 use fakes::linkedin::{LinkedIn, Products, SelfServe};
 use platforms::Account;
-use platforms::conformance::adapter_harness::AdapterHarness;
 
 /// A harness with a member.
 async fn harness() -> (AdapterHarness<LinkedIn>, Account) {

@@ -4,9 +4,9 @@ use chrono::{Days, NaiveTime, TimeDelta};
 use domain::delivery::AttemptError;
 use domain::options::Options;
 use domain::text::PostText;
+use fakes::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use fakes::conformance::options::{options, text};
 use platforms::Account;
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
-use platforms::conformance::options::{options, text};
 
 use super::{harness, harness_with};
 

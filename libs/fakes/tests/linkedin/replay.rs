@@ -2,10 +2,10 @@
 
 use chrono::TimeDelta;
 use domain::delivery::Resolution;
+use fakes::conformance::adapter_harness::{AdapterHarness, Post};
+use fakes::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use fakes::linkedin::{LinkedIn, Replaying};
 use platforms::Account;
-use platforms::conformance::adapter_harness::{AdapterHarness, Post};
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 
 use super::harness_with;
 

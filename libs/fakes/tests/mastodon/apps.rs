@@ -1,9 +1,9 @@
 //! The service registers itself once per server, and again if its app was removed.
 
 use chrono::TimeDelta;
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::fake_platform::{Decision, FakePlatform};
 use fakes::mastodon::{FlavorType, GoToSocial, OldMastodon, Pixelfed, Pleroma, Server, Snac, Stock};
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::{Decision, FakePlatform};
 use platforms::{AuthorizeStep, ConnectError};
 use url::Url;
 

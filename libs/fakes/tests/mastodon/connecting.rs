@@ -1,9 +1,9 @@
 //! The result of a connect flow: an account, its rules and its credentials.
 
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::fake_platform::{Decision, FakePlatform};
 use fakes::mastodon::{Pleroma, Server, Stock};
 use platforms::ConnectError;
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::{Decision, FakePlatform};
 
 use super::harness;
 

@@ -1,8 +1,8 @@
 //! Servers whose accounts are named by a domain other than the server's.
 
 use domain::connection::AccountInfo;
+use fakes::conformance::adapter_harness::AdapterHarness;
 use fakes::mastodon::{AccountDiscovery, FlavorType, GoToSocial, Pixelfed, Server, Stock, Website};
-use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::{AuthorizeStep, ConnectError, FieldValues};
 use url::Url;
 

@@ -4,10 +4,10 @@ use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use domain::media::{Facts, MimeType, Pixels};
 use domain::options::Options;
+use fakes::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use fakes::conformance::samples::{Sample, sample};
 use fakes::mastodon::{GoToSocial, Pixelfed, Stock};
 use platforms::Step;
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
-use platforms::conformance::samples::{Sample, sample};
 
 use super::{harness, picture};
 

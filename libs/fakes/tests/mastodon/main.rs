@@ -12,10 +12,10 @@ mod threads;
 
 use chrono::TimeDelta;
 use domain::media::MimeType;
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::samples::{Sample, sample};
 use fakes::mastodon::{FlavorType, Server};
 use platforms::Account;
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::samples::{Sample, sample};
 
 /// Longer than the time within which a cut-off publish call may take effect.
 const SETTLED: TimeDelta = TimeDelta::seconds(100);

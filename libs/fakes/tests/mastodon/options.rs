@@ -4,9 +4,9 @@ use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
 use domain::options::OptionValue;
 use domain::testing::an_attachment;
+use fakes::conformance::fake_platform::{FakePlatform, InjectedFault};
+use fakes::conformance::options::{options, text};
 use fakes::mastodon::{FlavorType, GoToSocial, Pixelfed, Snac, Stock};
-use platforms::conformance::fake_platform::{FakePlatform, InjectedFault};
-use platforms::conformance::options::{options, text};
 
 use super::{harness, picture};
 

@@ -2,8 +2,8 @@
 
 use chrono::TimeDelta;
 use domain::delivery::Resolution;
+use fakes::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use fakes::mastodon::{FlavorType, GoToSocial, Pleroma, Snac, Stock};
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 
 use super::{SETTLED, harness, picture};
 

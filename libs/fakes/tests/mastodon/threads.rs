@@ -1,10 +1,10 @@
 //! Threads where servers differ: what a missing parent means.
 
 use domain::delivery::{AttemptError, Published, Resolution};
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use fakes::mastodon::{FlavorType, GoToSocial, OldMastodon, Pleroma, Server, Snac, Stock};
 use platforms::Account;
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 
 use super::{SETTLED, harness, picture};
 

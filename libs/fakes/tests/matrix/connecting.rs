@@ -1,10 +1,10 @@
 //! Server discovery, connecting with a password or a token, and the rooms of an account.
 
 use chrono::TimeDelta;
+use fakes::conformance::adapter_harness::{AdapterHarness, callback_at};
+use fakes::conformance::fake_platform::{Call, Decision, FakePlatform};
 use fakes::matrix::{ENCRYPTED, FURTHER_ROOMS, MAX_FILE_BYTES, Matrix, PASSWORD, ROOM, USER};
 use http::Method;
-use platforms::conformance::adapter_harness::{AdapterHarness, callback_at};
-use platforms::conformance::fake_platform::{Call, Decision, FakePlatform};
 use platforms::{AuthorizeStep, Callback, ConnectError};
 use secrecy::ExposeSecret;
 use serde_json::json;

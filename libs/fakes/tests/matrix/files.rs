@@ -3,8 +3,8 @@
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
 use domain::media::{AltText, Facts, MimeType, Pixels};
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
-use platforms::conformance::samples::{Sample, sample};
+use fakes::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use fakes::conformance::samples::{Sample, sample};
 use serde_json::json;
 
 use super::harness;

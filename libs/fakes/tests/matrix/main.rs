@@ -6,8 +6,8 @@ mod files;
 mod messages;
 mod oauth;
 
+use fakes::conformance::adapter_harness::AdapterHarness;
 use fakes::matrix::Matrix;
-use platforms::conformance::adapter_harness::AdapterHarness;
 use platforms::{Account, AuthorizeStep, ConnectError, FieldValues};
 
 async fn harness() -> (AdapterHarness<Matrix>, Account) {

@@ -3,10 +3,10 @@
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
 use domain::options::OptionValue;
+use fakes::conformance::fake_platform::{FakePlatform, InjectedFault};
+use fakes::conformance::options::{options, text};
 use fakes::matrix::{ENCRYPTED, ROOM};
 use http::Method;
-use platforms::conformance::fake_platform::{FakePlatform, InjectedFault};
-use platforms::conformance::options::{options, text};
 use serde_json::{Value, json};
 
 use super::harness;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use fakes::conformance::adapter_harness::{AdapterHarness, ORIGIN, callback_at};
+use fakes::conformance::fake_platform::{Call, Decision, FakePlatform};
 use fakes::matrix::{Matrix, USER};
 use http::Method;
-use platforms::conformance::adapter_harness::{AdapterHarness, ORIGIN, callback_at};
-use platforms::conformance::fake_platform::{Call, Decision, FakePlatform};
 use platforms::{AuthorizeStep, ConnectError, FieldValues, RefreshError};
 use serde_json::json;
 use url::Url;

@@ -1,7 +1,7 @@
 use fakes::bluesky::Bluesky;
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::fake_platform::FakePlatform;
 use fakes::fake::wire::browser;
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::FakePlatform;
 use secrecy::ExposeSecret;
 
 use crate::{KnownDifferences, exchanges_with, hold};

@@ -1,10 +1,10 @@
 use domain::options::OptionValue;
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::fake_platform::FakePlatform;
 use fakes::discord::Discord;
 use fakes::discord::bot::{DiscordBot, FORUM};
 use fakes::fake::wire::browser;
 use http::header::{AUTHORIZATION, USER_AGENT};
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::FakePlatform;
 
 use crate::{KnownDifferences, exchanges_with, hold};
 

@@ -12,11 +12,11 @@ mod x;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::checks::{connecting, credentials, publishing, recognition, troubles};
+use fakes::conformance::fake_platform::FakePlatform;
+use fakes::conformance::shape::{DifferenceKind, Shape, differences};
 use fakes::fake::exchanges::{self, Exchange};
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::checks::{connecting, credentials, publishing, recognition, troubles};
-use platforms::conformance::fake_platform::FakePlatform;
-use platforms::conformance::shape::{DifferenceKind, Shape, differences};
 use platforms::recordings::{Recording, fields_read};
 use serde_json::Value;
 

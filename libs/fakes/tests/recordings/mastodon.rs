@@ -1,8 +1,8 @@
 use domain::media::MimeType;
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::samples::sample;
 use fakes::fake::wire::browser;
 use fakes::mastodon::Server;
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::samples::sample;
 use secrecy::ExposeSecret;
 
 use crate::{KnownDifferences, exchanges_with, hold};

@@ -1,10 +1,10 @@
 use chrono::TimeDelta;
 use domain::media::{AltText, MimeType};
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::fake_platform::FakePlatform;
+use fakes::conformance::samples::sample;
 use fakes::fake::wire::browser;
 use fakes::slack::Slack;
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::FakePlatform;
-use platforms::conformance::samples::sample;
 
 use crate::{KnownDifferences, exchanges_with, hold};
 

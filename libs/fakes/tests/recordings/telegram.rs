@@ -1,6 +1,6 @@
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::fake_platform::FakePlatform;
 use fakes::telegram::{GROUP, Telegram};
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::FakePlatform;
 
 use crate::{KnownDifferences, exchanges_with, hold};
 

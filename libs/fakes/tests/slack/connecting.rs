@@ -2,10 +2,10 @@
 
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::fake_platform::Decision;
 use fakes::slack::{CHANNEL, PRIVATE, Slack, TokenRotation};
 use platforms::ConnectError;
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::Decision;
 use serde_json::json;
 
 use super::harness;

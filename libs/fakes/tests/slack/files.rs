@@ -3,11 +3,11 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{AttemptError, Resolution};
 use domain::media::{AltText, MimeType};
+use fakes::conformance::adapter_harness::{AdapterHarness, Post};
+use fakes::conformance::fake_platform::{FakePlatform, InjectedFault};
+use fakes::conformance::samples::{Sample, sample};
 use fakes::slack::{PRIVATE, Slack};
 use platforms::Account;
-use platforms::conformance::adapter_harness::{AdapterHarness, Post};
-use platforms::conformance::fake_platform::{FakePlatform, InjectedFault};
-use platforms::conformance::samples::{Sample, sample};
 
 use super::{harness, to};
 

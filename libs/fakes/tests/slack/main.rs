@@ -7,10 +7,10 @@ mod messages;
 mod threads;
 
 use domain::options::Options;
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::options::{options, text};
 use fakes::slack::Slack;
 use platforms::Account;
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::options::{options, text};
 
 async fn harness() -> (AdapterHarness<Slack>, Account) {
     let harness = AdapterHarness::new().await;

@@ -2,9 +2,9 @@
 
 use domain::delivery::{AttemptError, Resolution};
 use domain::options::OptionValue;
+use fakes::conformance::fake_platform::{FakePlatform, InjectedFault};
+use fakes::conformance::options::{options, text};
 use fakes::slack::{ARCHIVED, CHANNEL, ELSEWHERE, PRIVATE};
-use platforms::conformance::fake_platform::{FakePlatform, InjectedFault};
-use platforms::conformance::options::{options, text};
 
 use super::{harness, to};
 

@@ -3,11 +3,11 @@
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Published, Resolution};
 use domain::media::MimeType;
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::fake_platform::{FakePlatform, InjectedFault};
+use fakes::conformance::samples::{Sample, sample};
 use fakes::slack::{CHANNEL, Slack};
 use platforms::Account;
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::{FakePlatform, InjectedFault};
-use platforms::conformance::samples::{Sample, sample};
 
 use super::harness;
 

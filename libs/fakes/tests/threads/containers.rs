@@ -2,8 +2,8 @@
 
 use chrono::TimeDelta;
 use domain::media::{AltText, MimeType};
-use platforms::conformance::fake_platform::{Call, FakePlatform};
-use platforms::conformance::samples::sample;
+use fakes::conformance::fake_platform::{Call, FakePlatform};
+use fakes::conformance::samples::sample;
 use serde_json::json;
 
 use super::{harness, list, options, text};

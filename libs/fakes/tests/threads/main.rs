@@ -6,10 +6,10 @@ mod containers;
 mod publishing;
 mod threads;
 
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::options::{list, options, text};
 use fakes::threads::Threads;
 use platforms::Account;
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::options::{list, options, text};
 
 async fn harness() -> (AdapterHarness<Threads>, Account) {
     let harness = AdapterHarness::new().await;

@@ -1,8 +1,8 @@
 //! The publish call and its look-up.
 
 use domain::delivery::AttemptError;
+use fakes::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use fakes::meta::error::GraphError;
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 
 use super::harness;
 

@@ -1,9 +1,9 @@
 //! Replies that continue a post.
 
 use domain::delivery::Resolution;
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use fakes::threads::Threads;
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use serde_json::json;
 
 use super::harness;

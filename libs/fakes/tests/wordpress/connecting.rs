@@ -1,9 +1,9 @@
 //! Site discovery and sign-in.
 
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::fake_platform::{Decision, FakePlatform};
 use fakes::wordpress::{TYPED, USER, Wordpress};
 use http::Method;
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::{Decision, FakePlatform};
 use platforms::{AuthorizeStep, ConnectError, FieldValues};
 use serde_json::json;
 

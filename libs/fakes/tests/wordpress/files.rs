@@ -3,11 +3,11 @@
 use domain::delivery::AttemptError;
 use domain::media::{AltText, MimeType};
 use domain::options::OptionValue;
+use fakes::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use fakes::conformance::options::options;
+use fakes::conformance::samples::{Sample, sample};
 use http::Method;
 use platforms::Step;
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
-use platforms::conformance::options::options;
-use platforms::conformance::samples::{Sample, sample};
 
 use super::harness;
 

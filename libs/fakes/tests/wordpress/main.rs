@@ -7,10 +7,10 @@ mod passwords;
 mod posts;
 mod troubles;
 
+use fakes::conformance::adapter_harness::AdapterHarness;
 use fakes::wordpress::Wordpress;
 use http::Method;
 use platforms::Account;
-use platforms::conformance::adapter_harness::AdapterHarness;
 use serde_json::json;
 
 async fn harness() -> (AdapterHarness<Wordpress>, Account) {

@@ -2,12 +2,12 @@
 
 use domain::delivery::AttemptError;
 use domain::media::MimeType;
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault};
+use fakes::conformance::log::Log;
+use fakes::conformance::samples::sample;
 use fakes::wordpress::Wordpress;
 use http::Method;
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault};
-use platforms::conformance::log::Log;
-use platforms::conformance::samples::sample;
 use serde_json::json;
 
 use super::{harness, refuse};

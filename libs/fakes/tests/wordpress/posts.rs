@@ -1,9 +1,9 @@
 //! Title, text and status of posts.
 
 use domain::delivery::AttemptError;
+use fakes::conformance::fake_platform::FakePlatform;
+use fakes::conformance::options::{list, options, text};
 use http::Method;
-use platforms::conformance::fake_platform::FakePlatform;
-use platforms::conformance::options::{list, options, text};
 use serde_json::json;
 
 use super::harness;

@@ -3,11 +3,11 @@
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use fakes::conformance::options::{list, options};
+use fakes::conformance::samples::sample;
 use fakes::wordpress::Wordpress;
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
-use platforms::conformance::options::{list, options};
-use platforms::conformance::samples::sample;
 
 use super::harness;
 

@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use fakes::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use serde_json::json;
 
 use super::harness;

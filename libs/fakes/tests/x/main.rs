@@ -11,12 +11,12 @@ use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
 use domain::media::MimeType;
 use domain::options::{OptionValue, Options};
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use fakes::conformance::options::{list, options, text};
+use fakes::conformance::samples::sample;
 use fakes::x::{HANDLE, ID, X};
 use platforms::Account;
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
-use platforms::conformance::options::{list, options, text};
-use platforms::conformance::samples::sample;
 use serde_json::json;
 
 async fn harness() -> (AdapterHarness<X>, Account) {

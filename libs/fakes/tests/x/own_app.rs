@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use domain::delivery::AttemptError;
 use egress::AddressPolicy;
-use platforms::conformance::adapter_harness::{AdapterHarness, callback_at};
-use platforms::conformance::fake_platform::{Decision, FakePlatform};
+use fakes::conformance::adapter_harness::{AdapterHarness, callback_at};
+use fakes::conformance::fake_platform::{Decision, FakePlatform};
 use platforms::{
     Account, AppUnavailable, AuthorizeStep, Connect, ConnectError, FieldValues, MemoryVault, RefreshError, Registry,
     Setup,

@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
-use platforms::conformance::log::Log;
+use fakes::conformance::log::Log;
 use serde_json::json;
 
 use super::harness;

@@ -4,11 +4,11 @@ use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Published, Resolution};
 use domain::media::MimeType;
 use domain::options::OptionValue;
+use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::fake_platform::{FakePlatform, InjectedFault};
+use fakes::conformance::options::{options, text};
+use fakes::conformance::samples::sample;
 use platforms::Account;
-use platforms::conformance::adapter_harness::AdapterHarness;
-use platforms::conformance::fake_platform::{FakePlatform, InjectedFault};
-use platforms::conformance::options::{options, text};
-use platforms::conformance::samples::sample;
 
 use super::{X, harness};
 

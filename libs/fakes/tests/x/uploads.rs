@@ -3,9 +3,9 @@
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use domain::media::{Facts, MimeType};
+use fakes::conformance::fake_platform::FakePlatform;
+use fakes::conformance::samples::{Sample, sample, sample_with_size};
 use platforms::Step;
-use platforms::conformance::fake_platform::FakePlatform;
-use platforms::conformance::samples::{Sample, sample, sample_with_size};
 use serde_json::{Value, json};
 
 use super::harness;

@@ -9,7 +9,7 @@
 mod job;
 mod limits;
 mod parts;
-#[cfg(any(test, feature = "conformance"))]
+#[cfg(any(test, feature = "testing"))]
 pub(super) mod recordings;
 mod service;
 

@@ -1,6 +1,6 @@
 //! The calls of the Admin API.
 
-#[cfg(any(test, feature = "conformance"))]
+#[cfg(any(test, feature = "testing"))]
 pub(crate) mod recordings;
 
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! The URLs and responses of homeservers.
 
-#[cfg(any(test, feature = "conformance"))]
+#[cfg(any(test, feature = "testing"))]
 pub(crate) mod recordings;
 
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! The Web API's calls and responses.
 
-#[cfg(any(test, feature = "conformance"))]
+#[cfg(any(test, feature = "testing"))]
 pub(crate) mod recordings;
 
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! The Bot API's calls, and their error table.
 
-#[cfg(any(test, feature = "conformance"))]
+#[cfg(any(test, feature = "testing"))]
 pub(crate) mod recordings;
 
 use std::time::Duration;

@@ -5,7 +5,7 @@
 //! check again. A part may be sent again. A file that no post shows is forgotten after a day.
 //! Source: fact sheet, "Media".
 
-#[cfg(any(test, feature = "conformance"))]
+#[cfg(any(test, feature = "testing"))]
 pub(crate) mod recordings;
 
 use std::time::Duration;

@@ -8,9 +8,9 @@ use std::{
 
 use clap::Args;
 use domain::clock::Clock;
+use fakes::conformance::fake_platform::FakePlatform;
 use fakes::mastodon::{Flavor, Server};
 use futures::stream;
-use platforms::conformance::fake_platform::FakePlatform;
 use serde_json::{Value, json};
 use tests::{
     deployment::{Deployment, fresh, targets},

@@ -16,11 +16,9 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use domain::{clock::Clock, media::MimeType};
+use fakes::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicMedium, PublicPost};
 use fakes::{bluesky::shortened, fake::wire};
-use platforms::{
-    FieldValues,
-    conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicMedium, PublicPost},
-};
+use platforms::FieldValues;
 use serde_json::{Value, json};
 use url::Url;
 

@@ -19,12 +19,12 @@ use axum::{
     },
     response::{IntoResponse, Response},
 };
+use fakes::conformance::fake_platform::{Call, InjectedFault};
 use fakes::fake::{
     front::{self, FaultInjection},
     injected_faults::InjectedFaults,
     wire,
 };
-use platforms::conformance::fake_platform::{Call, InjectedFault};
 use reqwest::Client;
 use serde_json::Value;
 use tokio::{

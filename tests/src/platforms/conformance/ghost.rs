@@ -14,6 +14,7 @@ use domain::{
     media::{FileType, MimeType},
     testing::noon,
 };
+use fakes::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicPost};
 use fakes::{
     fake::{article::paragraphs, wire},
     ghost::{
@@ -21,10 +22,7 @@ use fakes::{
         shown_post::{ShownPost, shown_post},
     },
 };
-use platforms::{
-    FieldValues,
-    conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicPost},
-};
+use platforms::FieldValues;
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::time::sleep;

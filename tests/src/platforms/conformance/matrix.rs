@@ -17,11 +17,9 @@ use domain::{
     media::MimeType,
     options::{OptionValue, Options},
 };
+use fakes::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicMedium, PublicPost};
 use fakes::fake::wire;
-use platforms::{
-    FieldValues,
-    conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicMedium, PublicPost},
-};
+use platforms::FieldValues;
 use serde_json::{Value, json};
 use url::Url;
 

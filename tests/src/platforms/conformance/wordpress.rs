@@ -12,6 +12,7 @@ use domain::{
     clock::Clock,
     media::{FileType, MimeType},
 };
+use fakes::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicPost};
 use fakes::{
     fake::{article::paragraphs, wire},
     wordpress::{
@@ -19,10 +20,7 @@ use fakes::{
         shown_post::{LibraryFile, shown_links, shown_post},
     },
 };
-use platforms::{
-    FieldValues,
-    conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicPost},
-};
+use platforms::FieldValues;
 use serde_json::{Value, json};
 use url::Url;
 

@@ -1,11 +1,11 @@
 //! `DiscordBot` in the conformance suite.
 
+use crate::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicPost};
 use async_trait::async_trait;
 use axum::response::Response;
 use domain::options::{OptionValue, Options};
 use http::Method;
 use http::request::Parts;
-use platforms::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicPost};
 use platforms::{AppCredentials, FieldValues};
 use serde_json::{Value, json};
 use url::Url;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use crate::conformance::fake_platform::PublicMedium;
 use axum::Json;
 use axum::extract::{Path, RawQuery, Request, State};
 use axum::response::{AppendHeaders, IntoResponse, Response};
 use chrono::{DateTime, TimeDelta, Utc};
 use http::{HeaderMap, StatusCode};
-use platforms::conformance::fake_platform::PublicMedium;
 use serde_json::{Map, Value, json};
 use url::form_urlencoded;
 

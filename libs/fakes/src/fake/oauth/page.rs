@@ -1,9 +1,9 @@
 //! The consent page, on which the user chooses an account and decides.
 
+use crate::conformance::fake_platform::Decision;
 use axum::response::{IntoResponse, Redirect, Response};
 use chrono::{DateTime, Utc};
 use http::header::LOCATION;
-use platforms::conformance::fake_platform::Decision;
 use serde_json::Value;
 use url::{Url, form_urlencoded};
 

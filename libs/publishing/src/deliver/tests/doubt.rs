@@ -1,8 +1,8 @@
 //! Publish calls with an unknown outcome.
 
 use domain::delivery::{FailureClass, RETRY_WINDOW};
+use fakes::conformance::log::Log;
 use platforms::Registry;
-use platforms::conformance::log::Log;
 
 use super::*;
 

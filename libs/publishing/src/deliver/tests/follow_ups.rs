@@ -1,6 +1,6 @@
 use domain::delivery::{LEASE_DURATION, Published};
+use fakes::conformance::log::Log;
 use platforms::Followed;
-use platforms::conformance::log::Log;
 use storage::Disconnected;
 
 use super::*;

@@ -6,6 +6,11 @@ pub mod files;
 mod public_files;
 mod test_files;
 
+use platforms::{
+    Account, AppSource, AppUnavailable, AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, ChoicesRequest,
+    Connect, ConnectError, Credentials, FieldValues, MemoryVault, PlatformSettings, Publish, RefreshError,
+    RefreshPolicy, Registry, Setup, Vault,
+};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicU64;
@@ -25,17 +30,6 @@ use url::{Position, Url};
 pub use self::delivery::{DeliveryResult, Post};
 pub use self::test_files::{TestFiles, Tunnel};
 use super::fake_platform::{Decision, FakePlatform};
-use crate::account::{Account, Credentials};
-use crate::app::{AppSource, AppUnavailable};
-use crate::choices::ChoicesRequest;
-use crate::connect_flow::{
-    AuthorizationRequest, AuthorizeStep, Callback, CallbackUrls, ConnectError, FieldValues, RefreshError,
-};
-use crate::platform::{Connect, Publish};
-use crate::refresh_policy::RefreshPolicy;
-use crate::registry::Registry;
-use crate::setup::{PlatformSettings, Setup};
-use crate::vault::{MemoryVault, Vault};
 
 /// The origin of the service, as platforms know it.
 pub const ORIGIN: &str = "http://127.0.0.1:3000";

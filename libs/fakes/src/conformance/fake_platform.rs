@@ -1,6 +1,7 @@
 //! What the suite needs from a fake: it can be started, a user can visit it, its calls can be made
 //! to fail, and its posts can be read.
 
+use platforms::{AppCredentials, FieldValues};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
@@ -11,9 +12,6 @@ use domain::media::MimeType;
 use domain::options::Options;
 use serde_json::{Value, json};
 use url::Url;
-
-use crate::app::AppCredentials;
-use crate::connect_flow::FieldValues;
 
 /// A platform's servers on loopback: a fake, or a real server behind a proxy that injects faults.
 ///

@@ -2,14 +2,12 @@
 
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
+use platforms::{Account, AccountDetails, RefreshError, RefreshPolicy};
 use secrecy::ExposeSecret;
 
-use crate::account::{Account, AccountDetails};
 use crate::conformance::adapter_harness::AdapterHarness;
 use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use crate::conformance::samples::sample;
-use crate::connect_flow::RefreshError;
-use crate::refresh_policy::RefreshPolicy;
 
 /// Credentials are refreshed several times, and the new ones work.
 pub async fn expired_credentials_are_refreshed<N: FakePlatform>() {

@@ -3,10 +3,10 @@
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
 
-use crate::account::Account;
 use crate::conformance::adapter_harness::AdapterHarness;
 use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use crate::conformance::samples::sample;
+use platforms::Account;
 
 const LIMITED: InjectedFault = InjectedFault::RateLimited { retry_after: TimeDelta::seconds(45) };
 

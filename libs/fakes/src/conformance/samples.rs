@@ -7,7 +7,7 @@ use domain::media::{Attachment, MimeType, PictureBounds, PictureTypes, Pixels};
 use image::codecs::jpeg::JpegEncoder;
 use image::{DynamicImage, ImageFormat, Rgb, RgbImage, imageops};
 
-use crate::publish_request::{FittedPicture, Picture};
+use platforms::{FittedPicture, Picture};
 
 /// A file with its description.
 #[derive(Clone, Debug)]

@@ -13,7 +13,7 @@ use tokio::sync::OnceCell;
 
 use super::public_files::PublicFiles;
 use crate::conformance::samples::{self, Sample};
-use crate::publish_request::{FittedPicture, MediaBytes, MediaReadError, MediaReader};
+use platforms::{FittedPicture, MediaBytes, MediaReadError, MediaReader};
 
 pub struct TestFiles {
     files: BTreeMap<MediaId, Vec<u8>>,

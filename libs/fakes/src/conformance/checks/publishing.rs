@@ -5,14 +5,13 @@ use domain::delivery::AttemptError;
 use domain::media::{AltText, FileType, MimeType};
 use domain::rules::{PostRule, Rule};
 use domain::text::PostText;
+use platforms::{Account, Step};
 use url::Url;
 
-use crate::account::Account;
 use crate::conformance::adapter_harness::AdapterHarness;
 use crate::conformance::adapter_harness::files::{needs_media, supported_mime_types};
 use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
 use crate::conformance::samples::{Sample, sample};
-use crate::platform::Step;
 
 /// The text is public once, unchanged, under the id that the adapter returns.
 pub async fn text_is_published_once<N: FakePlatform>() {

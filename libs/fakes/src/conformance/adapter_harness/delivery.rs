@@ -1,5 +1,6 @@
 //! Deliveries: prepared, published, and looked up when a response is lost.
 
+use platforms::{Account, Credentials, FollowUp, Followed, LeadTimesByPlatform, PublishRequest, ReplyTo, Step};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
@@ -12,13 +13,9 @@ use domain::post::SegmentKind;
 
 use super::AdapterHarness;
 use super::test_files::{TestFiles, Tunnel};
-use crate::account::{Account, Credentials};
 use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use crate::conformance::samples::Sample;
-use crate::platform::{FollowUp, Followed, Step};
-use crate::publish_request::{PublishRequest, ReplyTo};
-use crate::recognition::{Claims, ClaimsError};
-use crate::registry::LeadTimesByPlatform;
+use platforms::recognition::{Claims, ClaimsError};
 
 /// A post for one account, with the state of its delivery.
 pub struct Post<'a> {

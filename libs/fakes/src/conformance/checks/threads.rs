@@ -4,13 +4,11 @@ use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Published};
 use domain::media::MimeType;
 use domain::options::Options;
+use platforms::{Account, RefreshPolicy, Step};
 
-use crate::account::Account;
 use crate::conformance::adapter_harness::{AdapterHarness, Post};
 use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
 use crate::conformance::samples::{Sample, sample};
-use crate::platform::Step;
-use crate::refresh_policy::RefreshPolicy;
 
 const FAULTS: [InjectedFault; 4] =
     [InjectedFault::LoseResponse, InjectedFault::CutBefore, InjectedFault::ServerErrorAfter, InjectedFault::EmptyBody];

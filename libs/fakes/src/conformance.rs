@@ -4,11 +4,8 @@
 //! An adapter runs it by naming its [`fake_platform::FakePlatform`] in a test file:
 //!
 //! ```ignore
-//! platforms::conformance!(fakes::mastodon::Server);
+//! fakes::conformance!(fakes::mastodon::Server);
 //! ```
-
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic here is the failing assertion")]
-#![allow(clippy::missing_panics_doc, reason = "see above")]
 
 pub mod adapter_harness;
 pub mod checks;
