@@ -10,15 +10,14 @@ use crate::item::{Item, from_item, n, s, to_item, ttl};
 use crate::schema::Table;
 
 impl Store {
-    /// Stores an attempt. Repeating the write changes nothing: the key names the call.
+    /// Repeating the write changes nothing: the key names the call.
     pub async fn put_attempt(&self, attempt: &Attempt) -> Result<(), StorageError> {
         let put = self.client.put_item().table_name(self.table(Table::Attempts)).set_item(Some(attempt_item(attempt)?));
         put.send().await?;
         Ok(())
     }
 
-    /// All attempts of a post that have not expired, newest first. An attempt that was stored a
-    /// moment ago may be missing.
+    /// Newest first, without expired ones. An attempt that was stored a moment ago may be missing.
     pub async fn attempts(&self, user: UserId, post: PostId, now: DateTime<Utc>) -> Result<Vec<Attempt>, StorageError> {
         let (mut attempts, mut start) = (Vec::new(), None);
         loop {
@@ -62,7 +61,7 @@ fn attempt_item(attempt: &Attempt) -> Result<Item, StorageError> {
     Ok(item)
 }
 
-/// The beginning of the sort keys at this time. Thirteen digits last until the year 2286.
+/// Thirteen digits last until the year 2286.
 fn from(post: PostId, at: DateTime<Utc>) -> String {
     format!("{:016}#{:013}", post.get(), at.timestamp_millis())
 }

@@ -9,18 +9,16 @@ use crate::error::StorageError;
 use crate::item::Item;
 use crate::schema::Table;
 
-/// The most keys that DynamoDB accepts in one call.
+/// DynamoDB's limit for one call.
 const MAX_KEYS: usize = 100;
 
-/// The most calls for the same keys: DynamoDB may leave keys unread in each call.
+/// DynamoDB may leave keys unread in each call.
 const MAX_ROUNDS: usize = 8;
 
-/// Items by table, unordered.
 pub(crate) type ItemsByTable = HashMap<Table, Vec<Item>>;
 
 impl Store {
-    /// Reads the items with these keys, strongly consistent. Missing items are omitted. No key may
-    /// occur twice.
+    /// Strongly consistent. Missing items are omitted. No key may occur twice.
     pub(crate) async fn batch_get(&self, keys: Vec<(Table, Item)>) -> Result<ItemsByTable, StorageError> {
         let calls: Vec<_> = keys.chunks(MAX_KEYS).map(|it| self.batch_get_some(it)).collect();
         let mut found = ItemsByTable::new();

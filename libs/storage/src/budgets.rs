@@ -17,7 +17,7 @@ struct Counter {
 }
 
 impl Store {
-    /// The cost of a user's posts, including scheduled ones.
+    /// Includes scheduled posts.
     pub async fn spent(&self, user: UserId, budget: &BudgetKey) -> Result<MilliDollars, StorageError> {
         let found = self
             .client
@@ -32,7 +32,7 @@ impl Store {
         Ok(MilliDollars::new(counter.and_then(|it| u64::try_from(it.mills).ok()).unwrap_or_default()))
     }
 
-    /// Charges a change, on condition that the budget is not exceeded.
+    /// On condition that the budget is not exceeded.
     pub(crate) fn charge_action(
         &self,
         user: UserId,

@@ -10,10 +10,8 @@ use domain::id::UserId;
 
 use crate::item::{Item, at, n, s};
 
-/// Partitions of the `refresh` index.
 pub const REFRESH_SHARDS: u32 = 4;
 
-/// An update expression under construction.
 #[derive(Default)]
 pub(crate) struct Change {
     sets: Vec<String>,
@@ -54,7 +52,7 @@ impl Change {
         self.remove(["refresh_lease", "refresh_holder"]);
     }
 
-    /// Stores a state of credentials, without the lease of a worker that was refreshing them.
+    /// Removes the lease of a worker that was refreshing the credentials.
     pub(crate) fn credential_state(&mut self, user: UserId, state: &CredentialState) {
         self.set("generation", n(state.generation));
         self.set("is_gone", AttributeValue::Bool(state.is_gone));

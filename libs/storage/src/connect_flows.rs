@@ -15,7 +15,6 @@ use crate::item::{Item, at, attributes, from_item, s, to_item, ttl};
 use crate::schema::Table;
 use crate::write_outcome::WriteOutcome;
 
-/// The attributes that change while a flow is open.
 const CHANGING: [&str; 10] = [
     "state",
     "owner",
@@ -33,13 +32,11 @@ const CHANGING: [&str; 10] = [
 /// one of them.
 const COMPARED: [&str; 5] = ["state", "owner", "submissions", "lock_expires_at", "next_check_at"];
 
-/// The context for which [`ConnectFlow::sealed`] is sealed.
 pub fn connect_flow_context(hash: &str) -> SealContext {
     SealContext::new(SecretKind::Grant, format_args!("connect flow:{hash}"))
 }
 
 impl Store {
-    /// Stores a new connect flow under the hash of its state token.
     pub async fn begin_connect_flow(&self, hash: &str, flow: &ConnectFlow) -> Result<(), StorageError> {
         let mut item = item(flow)?;
         item.extend(key(hash));
@@ -54,7 +51,6 @@ impl Store {
         Ok(())
     }
 
-    /// The connect flow whose state token has this hash.
     pub async fn connect_flow(&self, hash: &str) -> Result<Option<ConnectFlow>, StorageError> {
         let found = self
             .client
@@ -67,7 +63,7 @@ impl Store {
         found.item.map(read).transpose()
     }
 
-    /// The connect flows with these hashes, unordered. Missing flows are omitted.
+    /// Unordered. Missing flows are omitted.
     pub async fn connect_flows(&self, hashes: &[String]) -> Result<Vec<ConnectFlow>, StorageError> {
         let keys = hashes.iter().map(|it| (Table::ConnectFlows, key(it))).collect();
         let found = self.batch_get(keys).await?.remove(&Table::ConnectFlows);
@@ -96,7 +92,6 @@ impl Store {
         WriteOutcome::from_write(replaced)
     }
 
-    /// [`Store::replace_connect_flow`] as a part of a transaction.
     pub(crate) fn replace_connect_flow_action(
         &self,
         hash: &str,
@@ -131,7 +126,6 @@ impl Store {
     }
 }
 
-/// The expressions that write one state of a flow over another.
 struct Replacement {
     condition: String,
     change: Change,

@@ -10,7 +10,6 @@ use crate::schema::Table;
 use crate::write_outcome::WriteOutcome;
 
 impl Store {
-    /// Stores a new link under the hash of its secret.
     pub async fn put_connect_link(&self, hash: &str, link: &ConnectLink) -> Result<(), StorageError> {
         let put = self.client.put_item().table_name(self.table(Table::ConnectFlows));
         let put = put.set_item(Some(item(hash, link)?)).condition_expression("attribute_not_exists(connect_flow)");
@@ -18,13 +17,12 @@ impl Store {
         Ok(())
     }
 
-    /// The link whose secret has this hash.
     pub async fn connect_link(&self, hash: &str) -> Result<Option<ConnectLink>, StorageError> {
         let found = self.client.get_item().table_name(self.table(Table::ConnectFlows)).set_key(Some(key(hash)));
         found.consistent_read(true).send().await?.item.map(from_item).transpose()
     }
 
-    /// The link whose secret has this hash, while it is remembered and its profile exists.
+    /// `None` once the link is forgotten or its profile is deleted.
     pub async fn remembered_connect_link(
         &self,
         hash: &str,
@@ -37,7 +35,7 @@ impl Store {
         Ok(profile.map(|_| link))
     }
 
-    /// Writes a transition, on condition that the stored link has this revision.
+    /// [`WriteOutcome::Conflict`] unless the stored link has this `revision`.
     pub async fn replace_connect_link(
         &self,
         hash: &str,

@@ -1,8 +1,8 @@
 //! Connected accounts. Each points at the credentials of its grant (`credentials`).
 //!
-//! A marker in the table of connect flows (`account#user#profile#platform#account id`) ensures that an
-//! account is connected once for the user, and once for each profile. The marker and the connection are written and deleted in one
-//! transaction.
+//! A marker in the table of connect flows (`account#user#profile#platform#account id`) ensures that
+//! an account is connected once for the user, and once for each profile. One transaction writes or
+//! deletes the marker and the connection.
 
 mod connect;
 mod disconnect;
@@ -54,7 +54,7 @@ impl Store {
         Ok(found.filter(|it| owner.may_see(it.connection.of_profile.as_ref())))
     }
 
-    /// An owner's connections, oldest first.
+    /// Oldest first.
     pub async fn connections(&self, owner: impl Into<Owner>) -> Result<Vec<Connection>, StorageError> {
         let owner = owner.into();
         let mut pages = self

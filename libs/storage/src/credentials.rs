@@ -27,7 +27,6 @@ use crate::schema::Table;
 pub use crate::change::REFRESH_SHARDS;
 pub use refresh::{RefreshClaim, RefreshKey, RefreshPage};
 
-/// The encrypted credentials of one grant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CredentialsRecord {
     pub user_id: UserId,
@@ -44,7 +43,6 @@ pub struct CredentialsRecord {
     pub connections: BTreeSet<ConnectionId>,
 }
 
-/// Credentials that a connect flow obtained.
 #[derive(Clone, Debug)]
 pub struct NewCredentials {
     /// See [`grant_name`].
@@ -57,7 +55,6 @@ pub struct NewCredentials {
     pub refresh_at: Option<DateTime<Utc>>,
 }
 
-/// Condition: the record is unchanged since it was read.
 const AS_READ: &str = "generation = :as_read AND connections = :before";
 
 /// The name of a grant in the table: the name of the platform, and the platform's name of the grant.
@@ -65,12 +62,11 @@ pub fn grant_name(provider: &str, name: &str) -> String {
     format!("{provider}/{name}")
 }
 
-/// The context of a connection's own secret.
 pub fn own_secret_context(user: UserId, connection: ConnectionId, provider: &str) -> SealContext {
     SealContext::new(SecretKind::Grant, format_args!("user:{user}/connection:{connection}/{provider}"))
 }
 
-/// The context of the credentials of a grant: they do not decrypt under another name.
+/// The credentials of a grant do not decrypt under another name.
 pub fn grant_context(user: UserId, grant_name: &str) -> SealContext {
     SealContext::new(SecretKind::Grant, format_args!("user:{user}/grant:{grant_name}"))
 }
@@ -82,7 +78,6 @@ impl CredentialsRecord {
 }
 
 impl NewCredentials {
-    /// Their state if they replace `before`.
     pub(crate) fn state(&self, before: Option<&CredentialsRecord>, now: DateTime<Utc>) -> CredentialState {
         CredentialState::authorized(before.map(|it| &it.state), self.token_expires_at, self.refresh_at, now)
     }
@@ -105,7 +100,7 @@ impl Store {
         Ok(found.item)
     }
 
-    /// Grants of a user by name; missing ones are omitted.
+    /// Missing grants are omitted.
     pub async fn grants_by_name(
         &self,
         user: UserId,
@@ -126,8 +121,7 @@ impl Store {
         self.records_except(&record.grant_name, Some(record.user_id)).await
     }
 
-    /// The records of all users for a grant. Read consistently, but found with an index that may lag
-    /// behind.
+    /// Includes all users. Read consistently, but found with an index that may lag behind.
     pub async fn records_of_grant(&self, grant_name: &str) -> Result<Vec<CredentialsRecord>, StorageError> {
         self.records_except(grant_name, None).await
     }
@@ -158,8 +152,7 @@ impl Store {
         found.into_iter().map(read).collect()
     }
 
-    /// The part of a transaction that stores the new credentials and all connections of a grant, if
-    /// the record is still `before`.
+    /// On condition that the stored record is still `before`.
     pub(crate) fn granted(
         &self,
         user: UserId,
@@ -190,8 +183,8 @@ impl Store {
         Ok(TransactWriteItem::builder().update(update.build().map_err(StorageError::build)?).build())
     }
 
-    /// The part of a transaction that removes connections from a grant, if the record is unchanged.
-    /// Without connections, the record is deleted.
+    /// Removes connections from a grant, if the record is unchanged. Without connections, the
+    /// record is deleted.
     pub(crate) fn released(
         &self,
         record: &CredentialsRecord,

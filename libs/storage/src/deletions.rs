@@ -9,23 +9,19 @@ use crate::error::StorageError;
 use crate::item::{Item, attributes, from_item, s, to_item, ttl};
 use crate::schema::Table;
 
-/// How long a confirmation can be read.
 const REMEMBERED: TimeDelta = TimeDelta::days(365);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deletion {
     pub provider: String,
-    /// When the deletion was requested.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub at: DateTime<Utc>,
-    /// Number of deleted accounts.
     pub deleted: u32,
     /// Number of accounts that remain until their scheduled posts are gone. They are unusable.
     pub left: u32,
 }
 
 impl Store {
-    /// Stores a deletion under the hash of its code.
     pub async fn put_deletion(&self, hash: &str, deletion: &Deletion) -> Result<(), StorageError> {
         let mut item = to_item(deletion)?;
         item.extend(key(hash));

@@ -26,7 +26,6 @@ use crate::write_retries::WriteRetries;
 /// changed post still fails the condition.
 pub(crate) const AS_READ: &str = "write_id = :write_id AND revision = :revision";
 
-/// Everything that the next step of a delivery needs.
 #[derive(Debug)]
 pub struct LoadedDelivery {
     pub delivery: Delivery,
@@ -37,7 +36,6 @@ pub struct LoadedDelivery {
     pub in_flight_calls: DeliveryCalls,
 }
 
-/// The in-flight calls that limit a delivery.
 #[derive(Clone, Debug, Default)]
 pub struct DeliveryCalls {
     pub of_user: InFlightCalls,
@@ -45,13 +43,11 @@ pub struct DeliveryCalls {
     pub of_profile: InFlightCalls,
 }
 
-/// An entry of the due index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DueEntry {
     pub ids: DeliveryIds,
     pub revision: u64,
     pub next_step_at: DateTime<Utc>,
-    /// Position in the index.
     pub due_at: DateTime<Utc>,
 }
 
@@ -63,13 +59,11 @@ pub struct DuePage {
     pub next: Option<DueKey>,
 }
 
-/// Start of a page in the due index.
 #[derive(Clone, Debug)]
 pub struct DueKey(Item);
 
 impl Store {
-    /// Reads a delivery with its post, its account and the in-flight calls of its user and its profile, in one call;
-    /// `None` if the delivery does not exist.
+    /// Reads everything in one call; `None` if the delivery does not exist.
     pub async fn load_delivery(&self, ids: DeliveryIds) -> Result<Option<LoadedDelivery>, StorageError> {
         let DeliveryIds { user_id: user, post_id, target_id, connection_id, .. } = ids;
         let connection = attributes([("user_id", n(user)), ("connection_id", n(connection_id))]);
@@ -92,7 +86,6 @@ impl Store {
         }))
     }
 
-    /// The in-flight calls that limit a delivery.
     pub async fn delivery_calls(&self, ids: DeliveryIds) -> Result<DeliveryCalls, StorageError> {
         let calls = CallsKeys::new(ids);
         let mut found = self.batch_get(calls.all().collect()).await?;
@@ -141,7 +134,6 @@ impl Store {
         }
     }
 
-    /// Removes a delivery that its post no longer has.
     pub async fn remove_delivery(&self, delivery: &Delivery) -> Result<WriteOutcome, StorageError> {
         let removed = self
             .client
@@ -184,7 +176,7 @@ impl Store {
         Ok(DuePage { entries, next: found.last_evaluated_key.map(DueKey) })
     }
 
-    /// The time up to which all due deliveries are on the queue; `None` before the first tick.
+    /// `None` before the first tick.
     pub async fn planned_until(&self) -> Result<Option<DateTime<Utc>>, StorageError> {
         let found = self
             .client
@@ -197,7 +189,7 @@ impl Store {
         Ok(found.item.as_ref().and_then(|it| instant(it, "planned_until")))
     }
 
-    /// Records that all deliveries due until then are on the queue. Never decreases the stored time.
+    /// Never decreases the stored time.
     pub async fn set_planned_until(&self, until: DateTime<Utc>) -> Result<(), StorageError> {
         let set = self
             .client
@@ -231,7 +223,6 @@ impl Store {
     }
 }
 
-/// The keys of the calls that limit a delivery.
 struct CallsKeys {
     of_user: Item,
     of_profile: Option<Item>,
@@ -281,7 +272,7 @@ fn shard_name(shard: u32) -> String {
     format!("due#{shard}")
 }
 
-/// Key of the planner's checkpoint, in the table of deliveries. User id 0 is never assigned.
+/// User id 0 is never assigned.
 fn plan_key() -> Item {
     attributes([("user_id", n(0)), ("delivery", s("plan"))])
 }
@@ -307,7 +298,6 @@ fn due(entry: &Item) -> Option<DueEntry> {
     })
 }
 
-/// Whether a write failed because an earlier attempt of the same write was applied.
 fn was_already_applied<R>(error: &SdkError<PutItemError, R>, after: &Delivery) -> bool {
     let Some(PutItemError::ConditionalCheckFailedException(failed)) = error.as_service_error() else { return false };
     let stored = |name: &str| failed.item().and_then(|it| it.get(name));

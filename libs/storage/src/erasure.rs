@@ -1,7 +1,7 @@
 //! Erases all data of a user, and in [`of_profile`] all data of a profile.
 //!
-//! The keys of most tables start with the user. The other tables are scanned: erasure is rare, and an
-//! index for it would cost with every write.
+//! The keys of most tables start with the user. The other tables are scanned: erasure is rare, and
+//! an index for it would cost with every write.
 
 mod of_profile;
 
@@ -17,7 +17,6 @@ use crate::migration::ItemPage;
 use crate::schema::{Table, TableSchema};
 pub use of_profile::ProfileContents;
 
-/// Concurrent deletions.
 const CONCURRENCY: usize = 16;
 
 /// How an item names its user, in a table whose key does not start with the user.
@@ -34,7 +33,7 @@ enum UserReference {
 }
 
 impl Store {
-    /// Deletes the items of a user in a table; returns their number.
+    /// Returns the number of deleted items.
     pub async fn erase(&self, table: Table, user: UserId) -> Result<usize, StorageError> {
         let reference = match table {
             Table::Users
@@ -80,7 +79,7 @@ impl Store {
         Ok(())
     }
 
-    /// Deletes the items that `belongs` selects: of a user, or of all users. Returns their number.
+    /// Returns the number of deleted items.
     async fn delete_where(
         &self,
         table: Table,
@@ -98,7 +97,6 @@ impl Store {
         }
     }
 
-    /// A page of the items of a user, or of all users.
     async fn page(&self, table: Table, user: Option<UserId>, start: Option<Item>) -> Result<ItemPage, StorageError> {
         let Some(user) = user else { return self.item_page(table, start).await };
         let page = self
@@ -167,7 +165,6 @@ mod tests {
     use crate::testing::{connect, join, store};
     use crate::{AddMediaOutcome, Medium, Room, SessionGrant, TokenGrant};
 
-    /// Stores items of a user in several tables.
     async fn populate(store: &Store, user: &User) {
         join(store, user).await;
         let connection = a_connection(user);

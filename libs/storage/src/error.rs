@@ -1,5 +1,3 @@
-//! The error of this crate.
-
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
 /// DynamoDB failed, or an item is unreadable. Expected results are no errors: a missing item is
@@ -9,7 +7,6 @@ pub enum StorageError {
     /// DynamoDB could not be reached, is overloaded, or refused the call.
     #[error("DynamoDB: {0}")]
     Unavailable(String),
-    /// An item does not have the expected form.
     #[error("unreadable item: {0}")]
     Unreadable(#[from] serde_dynamo::Error),
     /// JSON inside an item, such as a stored response, is invalid or could not be serialized.
@@ -18,7 +15,7 @@ pub enum StorageError {
     /// A request could not be built, or an item lacks an attribute.
     #[error("request to DynamoDB: {0}")]
     Request(String),
-    /// Too many concurrent writers; nothing was written.
+    /// Nothing was written.
     #[error("too many concurrent writers")]
     Contended,
 }

@@ -20,7 +20,7 @@ pub use session::SessionGrant;
 pub use token::TokenGrant;
 pub(crate) use token::{TOKEN, token_key};
 
-/// The tokens and sessions of a user, each with its hash, latest first.
+/// Latest first, each with its hash.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Grants {
     pub tokens: Vec<(String, TokenGrant)>,
@@ -28,7 +28,7 @@ pub struct Grants {
 }
 
 impl Store {
-    /// The grant with this key, read consistently, so that revocation takes effect immediately.
+    /// Read consistently, so that revocation takes effect immediately.
     async fn grant<T: DeserializeOwned>(&self, grant: String) -> Result<Option<T>, StorageError> {
         let found = self
             .client
@@ -41,7 +41,7 @@ impl Store {
         found.item.map(from_item).transpose()
     }
 
-    /// The tokens and sessions of a user, from an index that may lag behind.
+    /// From an index that may lag behind.
     pub async fn grants_of(&self, owner: UserId) -> Result<Grants, StorageError> {
         let mut pages = self
             .client

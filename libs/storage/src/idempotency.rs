@@ -16,7 +16,6 @@ use crate::item::{Item, at, attributes, from_item, n, s, to_item, ttl};
 use crate::write_outcome::WriteOutcome;
 use crate::{Store, Table};
 
-/// How long a response is stored.
 const KEPT_FOR: TimeDelta = TimeDelta::hours(24);
 
 /// How long a claim holds: longer than the timeout of any function, so that a running request never
@@ -27,7 +26,6 @@ const CLAIM_DURATION: TimeDelta = TimeDelta::minutes(2);
 /// current time.
 pub(crate) const KEY_IS_FREE: &str = "attribute_not_exists(#key) OR expires_at < :now";
 
-/// A request that carries an idempotency key.
 #[derive(Clone, Debug)]
 pub struct IdempotentRequest {
     pub owner: Owner,
@@ -47,21 +45,17 @@ impl IdempotentRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StoredResponseState {
-    /// The first request is still running.
     Running,
-    /// `response` is available.
     Done,
 }
 
-/// The item of an idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredResponse {
-    /// Hash of the first request's body.
     pub body_hash: String,
     pub state: StoredResponseState,
     /// JSON; empty while running.
     pub response: String,
-    /// When the first request was received.
+    /// The time of the first request.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub created_at: DateTime<Utc>,
     #[serde(with = "chrono::serde::ts_milliseconds")]
@@ -75,21 +69,16 @@ pub struct ClaimedKey {
     claimed_at: DateTime<Utc>,
 }
 
-/// Result of [`Store::claim_idempotency`].
 #[derive(Clone, Debug)]
 pub enum KeyClaim {
-    /// This is the first request.
     Ours(ClaimedKey),
-    /// The first request is still running.
     Running,
-    /// The response to the first request.
     Done(StoredResponse),
-    /// The key was used for another request.
     OtherBody,
 }
 
 impl Store {
-    /// The response or the claim under a key. `route` is a method and path, such as `POST /media`.
+    /// `route` is a method and path, such as `POST /media`.
     pub async fn idempotency(
         &self,
         owner: impl Into<Owner>,
@@ -108,7 +97,7 @@ impl Store {
         found.item.map_or(Ok(None), |it| parse_unexpired(it, now))
     }
 
-    /// Claims a key. Of concurrent requests, one gets [`KeyClaim::Ours`].
+    /// Of concurrent requests, one gets [`KeyClaim::Ours`].
     pub async fn claim_idempotency(
         &self,
         owner: impl Into<Owner>,
@@ -194,8 +183,7 @@ impl Store {
     }
 }
 
-/// The item with the response to a change, for the transaction of that change. Its condition is
-/// [`KEY_IS_FREE`].
+/// For the transaction of the change. Its condition is [`KEY_IS_FREE`].
 pub(crate) fn stored_response_item(
     owner: Owner,
     route: &str,

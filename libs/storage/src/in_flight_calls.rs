@@ -15,12 +15,10 @@ use crate::item::{Item, at, attributes, n, number, s, ttl};
 use crate::write_outcome::WriteOutcome;
 use crate::{Store, Table};
 
-/// The user or host whose calls are limited.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LimitSubject(String);
 
 impl LimitSubject {
-    /// Calls to platforms for a user.
     pub fn user(user: UserId) -> Self {
         Self(format!("calls#user#{user}"))
     }
@@ -41,12 +39,10 @@ impl LimitSubject {
         Self(format!("calls#endpoints_on#{host}"))
     }
 
-    /// Calls to one webhook endpoint.
     pub fn endpoint(user: UserId, webhook: WebhookId) -> Self {
         Self(format!("calls#endpoint#{user}#{webhook}"))
     }
 
-    /// Calls of deliveries to a host that users name.
     pub fn host(name: &str) -> Self {
         Self(format!("calls#host#{name}"))
     }
@@ -57,41 +53,36 @@ impl LimitSubject {
         Self(format!("requests#user#{user}"))
     }
 
-    /// Calls during requests to a host that users name.
     pub fn requests_to_host(name: &str) -> Self {
         Self(format!("requests#host#{name}"))
     }
 }
 
-/// The in-flight calls of a subject, as they were read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InFlightCalls {
     /// When each permit expires, by the name of its environment.
     permits: BTreeMap<String, DateTime<Utc>>,
     /// Changes when a permit is acquired; `None` before the first.
     write_id: Option<u64>,
-    /// Number of consecutive slow calls.
     pub slow_calls: u32,
     pub last_slow_call_at: Option<DateTime<Utc>>,
 }
 
 impl InFlightCalls {
-    /// The number of other environments that hold a permit.
     pub fn others(&self, environment: &str, now: DateTime<Utc>) -> usize {
         self.permits.iter().filter(|(name, ends)| *name != environment && now < **ends).count()
     }
 
-    /// Whether no permit was acquired within this time. Then none will be released soon. For
-    /// permits that expire after [`LEASE_DURATION`].
+    /// If no permit was acquired within this time, none will be released soon. For permits that
+    /// expire after [`LEASE_DURATION`].
     pub fn are_older_than(&self, age: TimeDelta, now: DateTime<Utc>) -> bool {
         self.permits.values().filter(|it| now < **it).all(|ends| *ends - LEASE_DURATION + age <= now)
     }
 }
 
-/// Prefix of the attributes of permits.
 const PERMIT_PREFIX: &str = "at_";
 
-/// The sort key: there is one item per subject, not per minute.
+/// There is one item per subject, not per minute.
 const NO_MINUTE: i64 = 0;
 
 impl Store {
@@ -107,8 +98,7 @@ impl Store {
         Ok(found.item.as_ref().map(read).unwrap_or_default())
     }
 
-    /// Acquires a permit for an environment, which expires after `lease`, on condition that no other
-    /// was acquired since `in_flight` was read.
+    /// On condition that no permit was acquired since `in_flight` was read.
     pub async fn acquire_permit(
         &self,
         subject: &LimitSubject,
@@ -170,7 +160,6 @@ impl Store {
         Ok(())
     }
 
-    /// Releases the permit of an environment.
     pub async fn release_permit(&self, subject: &LimitSubject, environment: &str) -> Result<(), StorageError> {
         let update = self
             .client
@@ -186,7 +175,6 @@ impl Store {
         WriteOutcome::from_write(update).map(drop)
     }
 
-    /// Counts a slow call.
     pub async fn record_slow_call(&self, subject: &LimitSubject, now: DateTime<Utc>) -> Result<(), StorageError> {
         self.client
             .update_item()
@@ -202,7 +190,6 @@ impl Store {
         Ok(())
     }
 
-    /// Resets the count of slow calls after a call that was in time.
     pub async fn clear_slow_calls(&self, subject: &LimitSubject) -> Result<(), StorageError> {
         let update = self
             .client

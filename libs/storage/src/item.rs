@@ -1,5 +1,3 @@
-//! Conversions between Rust values and attributes of items.
-
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -9,7 +7,6 @@ use serde::de::DeserializeOwned;
 
 use crate::error::StorageError;
 
-/// An item or its key.
 pub type Item = HashMap<String, AttributeValue>;
 
 pub(crate) fn s(value: impl Into<String>) -> AttributeValue {
@@ -21,13 +18,12 @@ pub(crate) fn n(value: impl ToString) -> AttributeValue {
     AttributeValue::N(value.to_string())
 }
 
-/// An instant in milliseconds.
+/// Milliseconds.
 pub(crate) fn at(instant: DateTime<Utc>) -> AttributeValue {
     n(instant.timestamp_millis())
 }
 
-/// An instant for the TTL attribute: in seconds, and a day later, so that an expired item can still
-/// be read.
+/// Seconds, a day later, so that an expired item can still be read.
 pub(crate) fn ttl(expires_at: DateTime<Utc>) -> AttributeValue {
     n(expires_at.timestamp() + 86_400)
 }
@@ -45,7 +41,7 @@ pub(crate) fn attributes<const N: usize>(pairs: [(&str, AttributeValue); N]) -> 
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// A number of an item, such as an id; `None` if the item has none with this name.
+/// `None` if the item has no number with this name.
 pub(crate) fn number(item: &Item, name: &str) -> Option<u64> {
     item.get(name)?.as_n().ok()?.parse().ok()
 }

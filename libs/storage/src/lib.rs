@@ -92,7 +92,6 @@ pub use write_retries::WriteRetries;
 /// DynamoDB's 1,000 writes per second and partition.
 pub const DEFAULT_DUE_SHARDS: u32 = 8;
 
-/// The tables of one deployment.
 #[derive(Clone, Debug)]
 pub struct Store {
     client: Client,

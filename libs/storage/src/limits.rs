@@ -10,14 +10,11 @@ use crate::write_outcome::{WriteOutcome, if_applied};
 use crate::write_retries::WriteRetries;
 use crate::{Store, Table};
 
-/// The requests of a subject in one minute, including the one just counted.
+/// Includes the request just counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counted {
-    /// All requests.
     pub requests: u32,
-    /// Requests that upload media.
     pub media: u32,
-    /// When the minute ends.
     pub window_ends: DateTime<Utc>,
 }
 
@@ -25,7 +22,6 @@ pub struct Counted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entries {
     pub count: u32,
-    /// When the count starts over.
     pub window_ends: DateTime<Utc>,
 }
 
@@ -41,12 +37,11 @@ struct Counters {
     window_ends: i64,
 }
 
-/// The sort key of entries: there is one window at a time, which starts with its first entry, not with
-/// a minute.
+/// There is one window at a time, which starts with its first entry, not with a minute.
 const NO_MINUTE: i64 = 0;
 
 impl Store {
-    /// Counts a request in the minute of `now`, and with `media` also an upload.
+    /// Counts an upload in addition to the request if `is_upload`.
     pub async fn count(&self, subject: &str, is_upload: bool, now: DateTime<Utc>) -> Result<Counted, StorageError> {
         let (minute, window_ends) = minute_of(now);
         let counted = self
@@ -66,7 +61,7 @@ impl Store {
         Ok(Counted { requests: counters.requests, media: counters.media, window_ends })
     }
 
-    /// Counts an entry in the subject's window, which starts with its first entry.
+    /// The window of a subject starts with its first entry.
     pub async fn count_entry(
         &self,
         subject: &str,
@@ -88,8 +83,7 @@ impl Store {
         }
     }
 
-    /// Uncounts an entry of the window that ends at `window_ends`. Changes nothing if another window
-    /// has started since.
+    /// Changes nothing if another window than the one that ends at `window_ends` has started since.
     pub async fn uncount_entry(&self, subject: &str, window_ends: DateTime<Utc>) -> Result<(), StorageError> {
         let update = self
             .client
@@ -147,7 +141,7 @@ impl Store {
     }
 }
 
-/// The minute of an instant, and when that minute ends.
+/// The number of the minute, and when it ends.
 pub fn minute_of(now: DateTime<Utc>) -> (i64, DateTime<Utc>) {
     let minute = now.timestamp().div_euclid(60);
     (minute, DateTime::from_timestamp((minute + 1) * 60, 0).unwrap_or(now))

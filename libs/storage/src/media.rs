@@ -4,8 +4,9 @@
 //! is verified in the bucket, it is in separate partitions. The first post that uses the file
 //! removes it from the index; a post that releases it adds it again.
 //!
-//! The item with id 0 counts the storage quota that a user's files occupy, and one for each profile what the files of
-//! the profile occupy. Every write that changes what a file occupies changes the counts in the same transaction.
+//! The item with id 0 counts the storage quota that a user's files occupy, and one for each profile
+//! what the files of the profile occupy. Every write that changes what a file occupies changes the
+//! counts in the same transaction.
 
 mod of_profile;
 mod room;
@@ -35,7 +36,6 @@ pub(crate) use self::room::quota_key;
 /// Partitions of the index `unused`. A constant, because a file's partition is derived from its id.
 const UNUSED_SHARDS: u64 = 4;
 
-/// A file that a user uploads, or that the service fetches for them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Medium {
     pub user_id: UserId,
@@ -52,7 +52,6 @@ pub struct Medium {
     /// Dimensions, duration and the like, read from the file; `None` until a post uses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facts: Option<Facts>,
-    /// When the upload was requested.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub created_at: DateTime<Utc>,
     /// Since when no post uses the file; `None` while one does. A released file may still be used
@@ -63,13 +62,11 @@ pub struct Medium {
     /// is known. `None` once the file is part of a published post.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_bytes: Option<u64>,
-    /// The file is being removed.
     #[serde(default, skip_serializing)]
     pub doomed: bool,
 }
 
 impl Medium {
-    /// A file that is not uploaded yet.
     pub fn expected(user: UserId, id: MediaId, mime_type: MimeType, now: DateTime<Utc>) -> Self {
         Self {
             user_id: user,
@@ -85,42 +82,34 @@ impl Medium {
         }
     }
 
-    /// Sets `held_bytes`.
     #[must_use]
     pub fn holding(self, bytes: u64) -> Self {
         Self { held_bytes: Some(bytes), ..self }
     }
 
-    /// The reference of the file, which is also its key in the bucket.
+    /// Also the file's key in the bucket.
     pub fn path(&self) -> MediaPath {
         MediaPath::new(self.user_id, self.media_id, self.mime_type)
     }
 }
 
-/// Result of [`Store::add_media_file`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum AddMediaOutcome {
     Added,
     /// Another file has this id; use a new one.
     IdTaken,
-    /// The file exceeds the user's quota.
     NoRoom,
-    /// The file exceeds the quota of its profile.
     NoRoomInProfile,
 }
 
-/// Result of marking a file as verified or used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum MarkMediaOutcome {
-    /// The file exists.
     Kept,
-    /// The file was removed, or is being removed.
     Gone,
 }
 
-/// Whether an unused file may be removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum MediaRemoval {
@@ -131,11 +120,10 @@ pub enum MediaRemoval {
     Spared,
 }
 
-/// Attempts of a write that conflicts with another write of the same file.
+/// For a write that conflicts with another write of the same file.
 const MAX_ATTEMPTS: u32 = 5;
 
 impl Store {
-    /// Stores a new file, if it is within the quotas of the user and of its profile.
     pub async fn add_media_file(&self, medium: &Medium, quota: Room) -> Result<AddMediaOutcome, StorageError> {
         let mut item = to_item(medium)?;
         if medium.unused_since.is_some() {
@@ -168,7 +156,7 @@ impl Store {
         })
     }
 
-    /// The files of an owner with these ids, unordered.
+    /// Unordered.
     pub async fn media(&self, owner: impl Into<Owner>, ids: &[MediaId]) -> Result<Vec<Medium>, StorageError> {
         let owner = owner.into();
         let ids: BTreeSet<_> = ids.iter().copied().collect();
@@ -182,7 +170,6 @@ impl Store {
         Ok(media)
     }
 
-    /// Records that a file was found in the bucket, with this size and its declared type.
     pub async fn mark_media_verified(
         &self,
         medium: &Medium,
@@ -249,7 +236,7 @@ fn medium_key(user: UserId, id: MediaId) -> Item {
     attributes([("user_id", n(user)), ("media_id", n(id))])
 }
 
-/// The partition in the index `unused`. Files without a known size have separate partitions.
+/// Files without a known size have separate partitions.
 fn shard(id: MediaId, size_bytes: Option<u64>) -> String {
     shard_name(size_bytes.is_some(), id.get() % UNUSED_SHARDS)
 }

@@ -18,10 +18,9 @@ use crate::vault::VaultKey;
 use crate::webhooks::webhook_context;
 use crate::write_retries::WriteRetries;
 
-/// The most items that DynamoDB accepts in one call.
+/// DynamoDB's limit for one call.
 const MAX_PUTS: usize = 25;
 
-/// A page of a table.
 #[derive(Debug)]
 pub struct ItemPage {
     pub items: Vec<Item>,
@@ -48,7 +47,7 @@ impl Store {
         Ok(None)
     }
 
-    /// Writes items as they are, over existing ones.
+    /// Replaces existing items.
     pub async fn put_items(&self, table: Table, items: &[Item]) -> Result<(), StorageError> {
         for chunk in items.chunks(MAX_PUTS) {
             let puts = chunk.iter().map(|item| {
@@ -72,7 +71,6 @@ impl Store {
 }
 
 impl TableSchema {
-    /// The key of an item, as text.
     pub fn key_of(&self, item: &Item) -> String {
         let keys = [Some(self.hash), self.range].into_iter().flatten();
         let text = |it: &AttributeValue| match it {
@@ -82,19 +80,18 @@ impl TableSchema {
         keys.filter_map(|it| item.get(it.name)).map(text).collect::<Vec<_>>().join("/")
     }
 
-    /// Whether an item belongs to a user or to the deployment. The planner's checkpoint does not.
+    /// The planner's checkpoint belongs to neither a user nor the deployment.
     pub fn is_data(&self, item: &Item) -> bool {
         self.table != Table::Deliveries || item.contains_key("post_id")
     }
 
-    /// Whether DynamoDB may have removed the item.
     pub fn has_expired(&self, item: &Item, now: DateTime<Utc>) -> bool {
         let end = self.ttl.and_then(|it| number(item, it)).and_then(|it| i64::try_from(it).ok());
         end.is_some_and(|it| it <= now.timestamp())
     }
 
-    /// The sealed values of an item: all its binary values. Their context is `None` if it is unknown, which is
-    /// an error unless there are none.
+    /// All binary values of an item. Their context is `None` if it is unknown, which is an error
+    /// unless there are none.
     pub fn sealed_values<'a>(&self, item: &'a mut Item) -> (Option<SealContext>, Vec<&'a mut Blob>) {
         let context = context(self.table, item);
         let mut found = Vec::new();
@@ -114,7 +111,7 @@ fn find_binaries<'a>(value: &'a mut AttributeValue, found: &mut Vec<&'a mut Blob
     }
 }
 
-/// The context of the sealed values of an item; `None` if the items of its table have none.
+/// `None` if the items of the table have no sealed values.
 fn context(table: Table, item: &Item) -> Option<SealContext> {
     let text = |name: &str| item.get(name)?.as_s().ok();
     let user = || number(item, "user_id").and_then(UserId::new);

@@ -19,7 +19,6 @@ use crate::schema::Table;
 const GRACE: TimeDelta = TimeDelta::seconds(30);
 
 impl Store {
-    /// The part of a transaction that stores an event.
     pub(crate) fn outbox_action(&self, event: &Event) -> Result<TransactWriteItem, StorageError> {
         let (user, id) = (owner(event)?, event.id());
         let occurred_at =
@@ -36,7 +35,7 @@ impl Store {
         Ok(TransactWriteItem::builder().put(put.build().map_err(StorageError::build)?).build())
     }
 
-    /// Removes an event that is on the bus. An event that was removed before has no effect.
+    /// Removing an event twice has no effect.
     pub async fn remove_from_outbox(&self, event: &Event) -> Result<(), StorageError> {
         let key = key(owner(event)?, event.id());
         self.client.delete_item().table_name(self.table(Table::Outbox)).set_key(Some(key)).send().await?;

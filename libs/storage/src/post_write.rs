@@ -19,28 +19,23 @@ use crate::posts::{counts_key, post_item, post_key};
 use crate::schema::Table;
 use crate::transaction::TransactionOutcome;
 
-/// The most writes in one transaction of DynamoDB.
+/// DynamoDB's limit for one transaction.
 const MAX_ACTIONS: usize = 100;
 
-/// Condition: the delivery has published no segment.
 const NOTHING_PUBLISHED: &str = "attribute_not_exists(published)";
 
-/// A change of a post, and what is written with it.
 #[derive(Debug, Default)]
 pub struct PostWrite<'a> {
     /// The post as it was read; `None` for a new post.
     pub before: Option<&'a Post>,
     /// The post to store; `None` to delete it.
     pub after: Option<&'a Post>,
-    /// Changes to its deliveries.
     pub deliveries: Vec<DeliveryWrite<'a>>,
-    /// The response to store under the request's idempotency key.
     pub kept: Option<(&'a IdempotentRequest, String)>,
-    /// The event of the change, put into the outbox in the same transaction.
+    /// Put into the outbox in the same transaction.
     pub event: Option<&'a Event>,
 }
 
-/// A change of a delivery, written with its post.
 #[derive(Debug)]
 pub enum DeliveryWrite<'a> {
     /// Put, unless the stored delivery has an open intent, is published, or has published other
@@ -54,17 +49,14 @@ pub enum DeliveryWrite<'a> {
     RolledUp(&'a Delivery),
 }
 
-/// Result of [`Store::write_post`]. All variants except `Done` mean that nothing was written.
+/// All variants except `Done` mean that nothing was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PostWritten {
     Done,
-    /// The post was changed since it was read.
     PostChanged,
     /// A delivery has an open intent, has published something, or was changed since it was read.
     DeliveryBusy,
-    /// This account was disconnected.
     AccountGone(ConnectionId),
-    /// The idempotency key is in use.
     KeyTaken,
     /// A target costs more than is left of the user's budget.
     OverBudget,
@@ -73,7 +65,6 @@ pub enum PostWritten {
 }
 
 impl Store {
-    /// Writes a post and everything that belongs to the change, or nothing.
     pub async fn write_post(
         &self,
         write: &PostWrite<'_>,
@@ -90,7 +81,7 @@ impl Store {
         })
     }
 
-    /// The writes of the transaction, each with the result if its condition fails.
+    /// Each write has the result if its condition fails.
     fn actions(
         &self,
         write: &PostWrite<'_>,
@@ -278,7 +269,6 @@ fn count_changes(write: &PostWrite<'_>) -> BTreeMap<Option<ProfileId>, CountChan
     changes
 }
 
-/// The change of the `pending` count of each account.
 fn pending_changes(write: &PostWrite<'_>) -> BTreeMap<ConnectionId, i32> {
     let mut changes = BTreeMap::new();
     for connection in write.before.map(Post::marked).unwrap_or_default() {

@@ -23,25 +23,23 @@ use crate::item::{Item, attributes, from_item, n, s, to_item};
 use crate::media::Medium;
 use crate::schema::Table;
 
-/// The most index entries that are read for one page.
+/// Per page.
 const MAX_ENTRIES: u64 = 1_000_000;
 
-/// Posts that are read in addition to a page, to replace those that no longer belong to it.
+/// Read in addition to a page, to replace posts that no longer belong to it.
 const SPARE: usize = 5;
 
 /// Further keys, if [`SPARE`] is not enough: as many as one call reads.
 const MORE: usize = 100;
 
-/// Newest posts that are read when an index lags behind.
+/// Read when an index lags behind.
 const NEWEST: u64 = 100;
 
-/// Attempts to read a page with the indexes, before all posts are read.
+/// All posts are read afterwards.
 const INDEX_ATTEMPTS: usize = 4;
 
-/// Posts ordered by id.
 struct PostsById {
     posts: Vec<Post>,
-    /// Whether the user has no other posts.
     is_whole: bool,
 }
 
@@ -52,7 +50,6 @@ struct VersionedCounts {
     version: u64,
 }
 
-/// Everything that a write of a post decides on.
 #[derive(Debug, Default)]
 pub struct PostContext {
     /// `None` if the user does not exist.
@@ -62,7 +59,6 @@ pub struct PostContext {
     /// The requested media files that belong to the owner.
     pub media: Vec<Medium>,
     pub counts: Counts,
-    /// The stored response of the idempotency key.
     pub kept: Option<StoredResponse>,
 }
 
@@ -89,7 +85,7 @@ impl Store {
         Ok(found.filter(|it| owner.may_see(it.of_profile.as_ref())))
     }
 
-    /// Reads everything that creating or changing a post needs, in one call.
+    /// Reads everything in one call.
     pub async fn load_post_context(
         &self,
         owner: impl Into<Owner>,
@@ -131,8 +127,9 @@ impl Store {
     /// number is consistent with the total, even during concurrent writes. If reading the indexes
     /// does not prove this, it is repeated, and finally all posts are read.
     ///
-    /// For a filter that is not counted, and for the posts of a profile by time, all posts are read at once: indexes lag
-    /// behind, so they prove no total. This costs one read unit for each 4 KB of the user's posts.
+    /// For a filter that is not counted, and for the posts of a profile by time, all posts are read
+    /// at once: indexes lag behind, so they prove no total. This costs one read unit for each 4 KB
+    /// of the user's posts.
     pub async fn posts(&self, owner: impl Into<Owner>, listing: &Listing) -> Result<Page, StorageError> {
         let Owner { user_id: user, limited_to } = owner.into();
         let limited;
@@ -221,7 +218,6 @@ impl Store {
         Ok(is_proven.then_some(Page { posts, total: counted }))
     }
 
-    /// The counts of a user's posts, or of a profile's.
     async fn counts(&self, user: UserId, profile: Option<ProfileId>) -> Result<VersionedCounts, StorageError> {
         let found = self
             .client
@@ -236,12 +232,11 @@ impl Store {
         Ok(VersionedCounts { counts: from_item(item)?, version })
     }
 
-    /// How many posts of a profile are scheduled.
     pub async fn scheduled_of_profile(&self, user: UserId, profile: ProfileId) -> Result<u64, StorageError> {
         Ok(self.counts(user, Some(profile)).await?.counts.scheduled)
     }
 
-    /// Reads posts; missing ones are omitted.
+    /// Missing posts are omitted.
     pub(crate) async fn read_posts(&self, user: UserId, ids: &[PostId]) -> Result<Vec<Post>, StorageError> {
         if ids.is_empty() {
             return Ok(Vec::new());
@@ -251,7 +246,7 @@ impl Store {
         found.map(from_item).collect()
     }
 
-    /// The posts of a user by id, without the item of the counts.
+    /// Without the item of the counts.
     pub(crate) fn query_posts(&self, user: UserId) -> QueryFluentBuilder {
         self.client
             .query()
@@ -368,7 +363,6 @@ fn draft_status_list(user: UserId) -> String {
     status_list(user, PostStatus::Draft)
 }
 
-/// Sorts posts by their time, then by their id.
 fn time_key(at: DateTime<Utc>, post_id: u64) -> String {
     format!("{:015}#{post_id:016}", at.timestamp_millis())
 }

@@ -1,6 +1,6 @@
-//! Profiles. The table also has, for each user, the number of profiles, an entry for each external id, which is
-//! thereby unique, and one for each deleted profile whose data upkeep erases. The sparse index `erasures` lists the last
-//! kind by the time of the next pass.
+//! Profiles. The table also has, for each user, the number of profiles, an entry for each external
+//! id, which is thereby unique, and one for each deleted profile whose data upkeep erases. The
+//! sparse index `erasures` lists the last kind by the time of the next pass.
 
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem, Update};
@@ -20,27 +20,23 @@ use crate::transaction::TransactionOutcome;
 use crate::write_outcome::{WriteOutcome, if_applied};
 use crate::write_retries::WriteRetries;
 
-/// Result of [`Store::create_profile`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProfileCreated {
     Done,
-    /// The user has as many as the plan allows.
     Full,
     /// Another profile has this external id, or this id.
     Taken,
 }
 
-/// Result of [`Store::delete_profile`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProfileDeleted {
     Done,
-    /// The number of its connections.
     HasConnections(u64),
     NotThere,
 }
 
 impl Store {
-    /// `max` is the most profiles that the user may have; `None` for no limit.
+    /// `max` is `None` for no limit.
     pub async fn create_profile(&self, profile: &Profile, max: Option<u32>) -> Result<ProfileCreated, StorageError> {
         let table = self.table(Table::Profiles);
         let user = profile.user_id;
@@ -88,7 +84,6 @@ impl Store {
         self.profiles_entry(profile_key(owner.user_id, id)).await?.map(from_item).transpose()
     }
 
-    /// The profile of an owner with this external id.
     pub async fn profile_by_external_id(
         &self,
         owner: impl Into<Owner>,
@@ -107,7 +102,7 @@ impl Store {
         Ok(request.consistent_read(true).send().await?.item)
     }
 
-    /// An owner's profiles, oldest first.
+    /// Oldest first.
     pub async fn profiles(&self, owner: impl Into<Owner>) -> Result<Vec<Profile>, StorageError> {
         let owner = owner.into();
         if let Some(id) = owner.limited_to {
@@ -121,7 +116,7 @@ impl Store {
         Ok(found)
     }
 
-    /// The oldest profiles of a user, oldest first, at most `limit` and what one call reads.
+    /// Oldest first, at most `limit` and what one call reads.
     pub async fn oldest_profiles(&self, user: UserId, limit: usize) -> Result<Vec<Profile>, StorageError> {
         let limit = i32::try_from(limit).unwrap_or(i32::MAX);
         let found = self.query_profiles(user).limit(limit).send().await?;
@@ -138,7 +133,7 @@ impl Store {
             .consistent_read(true)
     }
 
-    /// The renamed profile; `None` if it does not exist.
+    /// `None` if the profile does not exist.
     pub async fn rename_profile(
         &self,
         user: UserId,
@@ -205,7 +200,7 @@ impl Store {
         }
     }
 
-    /// The erasures with a pass that is due, the one that has waited longest first, at most `limit`.
+    /// Longest due first, at most `limit`.
     pub async fn due_erasures(&self, now: DateTime<Utc>, limit: i32) -> Result<Vec<ProfileErasure>, StorageError> {
         let found = self
             .client
@@ -240,14 +235,13 @@ impl Store {
         WriteOutcome::from_write(moved)
     }
 
-    /// Removes the entry of an erasure that is complete.
     pub async fn remove_erasure(&self, erasure: &ProfileErasure) -> Result<(), StorageError> {
         let key = erasure_key(erasure.user_id, erasure.profile_id);
         self.client.delete_item().table_name(self.table(Table::Profiles)).set_key(Some(key)).send().await?;
         Ok(())
     }
 
-    /// Changes the number of connections of a profile, which must exist.
+    /// The profile must exist.
     pub(crate) fn count_connections(
         &self,
         user: UserId,

@@ -31,7 +31,6 @@ pub enum Table {
     Profiles,
 }
 
-/// A key attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
     pub name: &'static str,
@@ -47,13 +46,10 @@ pub enum Projection {
     All,
 }
 
-/// A global secondary index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Index {
     pub name: &'static str,
-    /// The partition key.
     pub hash: Key,
-    /// The sort key.
     pub range: Key,
     pub projection: Projection,
 }
@@ -61,12 +57,10 @@ pub struct Index {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableSchema {
     pub table: Table,
-    /// The partition key.
     pub hash: Key,
-    /// The sort key.
     pub range: Option<Key>,
     pub indexes: &'static [Index],
-    /// The attribute with the time, in Unix seconds, after which an item may be removed.
+    /// Unix seconds.
     pub ttl: Option<&'static str>,
 }
 
@@ -188,7 +182,7 @@ impl Table {
         },
     ];
 
-    /// The name without the prefix of the deployment.
+    /// Without the prefix of the deployment.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Users => "users",
@@ -211,14 +205,13 @@ impl Table {
         }
     }
 
-    /// The name in a deployment.
     pub fn name(self, prefix: &str) -> String {
         format!("{prefix}-{}", self.as_str())
     }
 }
 
 impl TableSchema {
-    /// Creates the table unless it exists; for the local stack and tests.
+    /// For the local stack and tests. Does nothing if the table exists.
     pub async fn create(&self, client: &Client, prefix: &str) -> Result<(), StorageError> {
         let mut attributes = vec![self.hash];
         attributes.extend(self.range);

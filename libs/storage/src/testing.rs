@@ -1,5 +1,3 @@
-//! A store for tests: an in-process DynamoDB with all tables.
-
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -42,14 +40,14 @@ pub async fn store() -> Store {
     Store::new(client, "test", 4, Random::Os)
 }
 
-/// A store with the same tables that loses the next `losses` updates, and repeats no request.
+/// Loses the next `losses` updates, and repeats no request.
 pub fn store_losing_updates(store: &Store, losses: Arc<AtomicU32>) -> Store {
     let config = store.client.config().to_builder();
     let config = config.retry_config(RetryConfig::disabled()).interceptor(LosesUpdates(losses));
     Store { client: Client::from_conf(config.build()), ..store.clone() }
 }
 
-/// A store with the same tables that makes the next `calls` calls, and fails all later ones.
+/// Makes the next `calls` calls, and fails all later ones.
 pub fn store_cut_off(store: &Store, calls: Arc<AtomicU32>) -> Store {
     let config = store.client.config().to_builder();
     let config = config.retry_config(RetryConfig::disabled()).interceptor(CutOff(calls));
@@ -98,7 +96,7 @@ impl Intercept for LosesUpdates {
     }
 }
 
-/// A store that refuses the first `times` calls with this response, and confirms all later writes.
+/// Refuses the first `refusals` calls with this response, and confirms all later writes.
 #[cfg(test)]
 pub(crate) async fn refusing(refusals: usize, response: &'static str) -> Store {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
@@ -129,7 +127,6 @@ pub async fn join(store: &Store, user: &User) {
     assert_eq!(joined, CreateUserOutcome::Ours);
 }
 
-/// A connect flow that is ready to be completed.
 pub fn a_connect_flow(user: UserId, provider: &str, now: DateTime<Utc>) -> ConnectFlow {
     ConnectFlow { state: FlowState::Completing, ..ConnectFlow::start(user, provider.to_owned(), now) }
 }
@@ -164,7 +161,6 @@ pub async fn connect(
     connected
 }
 
-/// The credentials of a grant for this account only.
 pub fn granted(connection: &Connection, sealed: &[u8], refresh_at: Option<DateTime<Utc>>) -> NewCredentials {
     NewCredentials {
         grant_name: connection.account(),
@@ -174,7 +170,6 @@ pub fn granted(connection: &Connection, sealed: &[u8], refresh_at: Option<DateTi
     }
 }
 
-/// Puts an unreadable item into a shard of the outbox.
 #[expect(clippy::expect_used, reason = "a test cannot continue without its item")]
 pub async fn corrupt_outbox(store: &Store, user: &User, shard: u32) {
     let item = attributes([
@@ -187,14 +182,12 @@ pub async fn corrupt_outbox(store: &Store, user: &User, shard: u32) {
     put.send().await.expect("a store");
 }
 
-/// Puts an unreadable post.
 #[expect(clippy::expect_used, reason = "a test cannot continue without its item")]
 pub async fn corrupt_post(store: &Store, user: &User) {
     let item = attributes([("user_id", n(user.user_id)), ("post_id", n(1))]);
     store.put_items(Table::Posts, &[item]).await.expect("a store");
 }
 
-/// A client of a DynamoDB at this address.
 pub(crate) fn client_for(address: SocketAddr) -> Client {
     let config = Config::builder()
         .behavior_version(BehaviorVersion::latest())

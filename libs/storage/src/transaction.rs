@@ -1,5 +1,3 @@
-//! Transactions: all writes or none.
-
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::TransactWriteItem;
 
@@ -8,10 +6,8 @@ use crate::error::StorageError;
 use crate::write_outcome::WriteOutcome;
 use crate::write_retries::WriteRetries;
 
-/// Result of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TransactionOutcome {
-    /// Everything was written.
     Done,
     /// Nothing was written. The index of the first write whose condition failed.
     Refused(usize),
@@ -28,8 +24,8 @@ impl TransactionOutcome {
 }
 
 impl Store {
-    /// Writes everything or nothing. A conflict with another transaction (usually on a user's counts)
-    /// is retried, because it does not mean that a condition failed.
+    /// A conflict with another transaction (usually on a user's counts) is retried, because it does
+    /// not mean that a condition failed.
     pub(crate) async fn transact(&self, writes: Vec<TransactWriteItem>) -> Result<TransactionOutcome, StorageError> {
         let mut retries = WriteRetries::with_backoff(&self.random);
         loop {

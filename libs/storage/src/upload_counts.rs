@@ -1,5 +1,5 @@
-//! The number of uploads by platform and day. All users of a deployment share the quota of its app, so the key has no
-//! user.
+//! The number of uploads by platform and day. All users of a deployment share the quota of its app,
+//! so the key has no user.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +10,15 @@ use crate::item::{Item, attributes, n, number, s, ttl};
 use crate::{Store, Table};
 
 impl Store {
-    /// How many uploads to a platform are scheduled for this day, or have begun on it.
+    /// Uploads that are scheduled for this day, or have begun on it.
     pub async fn uploads_on(&self, platform: &str, day: UploadDay) -> Result<u64, StorageError> {
         let count = self.client.get_item().table_name(self.table(Table::Limits));
         let count = count.set_key(Some(key(platform, day))).send().await?;
         Ok(count.item.and_then(|it| number(&it, "uploads")).unwrap_or_default())
     }
 
-    /// Counts the uploads of a post that was written. The count of a day is one item for all users, so it is not in the
-    /// transaction of a post: writes of other users would conflict with it.
+    /// The count of a day is one item for all users, so it is not in the transaction of a post:
+    /// writes of other users would conflict with it.
     pub async fn count_uploads(&self, changes: &BTreeMap<(&str, UploadDay), i64>) -> Result<(), StorageError> {
         for (&(platform, day), by) in changes {
             let update = self.client.update_item().table_name(self.table(Table::Limits));

@@ -17,11 +17,9 @@ use crate::transaction::TransactionOutcome;
 use crate::{Store, Table, WriteOutcome};
 pub use admission::{Admitted, Stale};
 
-/// The identity of a user at an OpenID Connect issuer. The pair never changes, unlike an e-mail
-/// address.
+/// The pair never changes, unlike an e-mail address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The URL of the issuer.
     pub issuer: String,
     /// The `sub` claim.
     pub subject: String,
@@ -43,17 +41,14 @@ impl Identity {
     }
 }
 
-/// The item that maps an identity to its user.
 #[derive(Serialize, Deserialize)]
 struct Pointer {
     grant: String,
     user_id: UserId,
 }
 
-/// Result of [`Store::join`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CreateUserOutcome {
-    /// The user is stored.
     Ours,
     /// The identity or the user id is in use, because of a concurrent sign-in.
     Taken,
@@ -90,8 +85,7 @@ impl Store {
         Ok(pointer.map(|it| it.user_id))
     }
 
-    /// Stores a user who signs in for the first time. Of concurrent first sign-ins of one identity,
-    /// one gets [`CreateUserOutcome::Ours`].
+    /// Of concurrent first sign-ins of one identity, one gets [`CreateUserOutcome::Ours`].
     pub async fn join(&self, identity: &Identity, user: &User) -> Result<CreateUserOutcome, StorageError> {
         let pointer = self.put_pointer(identity, user.user_id)?;
         let user = Put::builder()
@@ -108,8 +102,7 @@ impl Store {
         })
     }
 
-    /// Gives a user another identity and removes the old one. [`WriteOutcome::Conflict`] if one of them has
-    /// changed since it was read.
+    /// [`WriteOutcome::Conflict`] if one of the identities has changed since it was read.
     pub async fn replace_identity(
         &self,
         old: &Identity,
@@ -136,7 +129,7 @@ impl Store {
         Ok(TransactWriteItem::builder().put(put.build().map_err(StorageError::build)?).build())
     }
 
-    /// Stores the current name and e-mail address that the issuer reports.
+    /// As the issuer reports them.
     pub async fn rename(&self, user: UserId, name: &str, email: &str) -> Result<(), StorageError> {
         self.update_user(user)
             .update_expression("SET #name = :name, #email = :email")
@@ -151,7 +144,7 @@ impl Store {
 }
 
 impl Store {
-    /// An update that fails if the user does not exist.
+    /// Fails if the user does not exist.
     fn update_user(&self, user: UserId) -> UpdateItemFluentBuilder {
         self.client
             .update_item()
@@ -160,7 +153,6 @@ impl Store {
             .condition_expression("attribute_exists(user_id)")
     }
 
-    /// Stores the zone in which pages show times.
     pub async fn set_time_zone(&self, user: UserId, zone: &TimeZone) -> Result<(), StorageError> {
         self.update_user(user)
             .update_expression("SET time_zone = :zone")
@@ -170,7 +162,7 @@ impl Store {
         Ok(())
     }
 
-    /// Ends all sessions of a user that started until now.
+    /// Ends all sessions that started until now.
     pub async fn sign_out_everywhere(&self, user: UserId, now: DateTime<Utc>) -> Result<(), StorageError> {
         self.update_user(user)
             .update_expression("SET signed_out_at = :now")

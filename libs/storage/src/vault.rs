@@ -16,7 +16,7 @@ use crate::write_outcome::WriteOutcome;
 pub struct VaultEntry {
     /// Increases with every change.
     pub revision: u64,
-    /// When the secret expires; `None` for permanent ones.
+    /// `None` for permanent secrets.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub ends_at: Option<DateTime<Utc>>,
     /// Sealed for [`VaultKey::context`].
@@ -33,17 +33,15 @@ pub struct VaultKey {
 }
 
 impl VaultKey {
-    /// A secret of a platform's adapter.
     pub fn platform(name: &str) -> Self {
         Self { entry: format!("platform#{name}"), kind: SecretKind::Vault }
     }
 
-    /// A secret of the webhooks function.
     pub fn webhook(name: &str) -> Self {
         Self { entry: format!("webhook#{name}"), kind: SecretKind::Webhook }
     }
 
-    /// The name of a stored secret; `None` if its prefix is unknown.
+    /// `None` if the prefix is unknown.
     pub(crate) fn stored(entry: &str) -> Option<Self> {
         match entry.split_once('#')? {
             ("platform", name) => Some(Self::platform(name)),
@@ -52,7 +50,6 @@ impl VaultKey {
         }
     }
 
-    /// The partition key of the item.
     pub fn entry(&self) -> &str {
         &self.entry
     }

@@ -15,39 +15,33 @@ use crate::schema::Table;
 use crate::webhooks::{self, EndpointRecord};
 use crate::write_outcome::WriteOutcome;
 
-/// An entry of the due index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DueWebhookDelivery {
     pub name: WebhookDeliveryId,
-    /// When the next attempt is due.
     pub next_step_at: DateTime<Utc>,
     due_at: DateTime<Utc>,
 }
 
-/// Everything that a worker needs before an attempt.
 #[derive(Debug)]
 pub struct WebhookTickWork {
     /// `None` if the delivery was removed.
     pub delivery: Option<WebhookDelivery>,
     /// `None` if the endpoint was deleted.
     pub endpoint: Option<EndpointRecord>,
-    /// The in-flight calls to endpoints of its user.
     pub in_flight_for_user: InFlightCalls,
     /// The in-flight call to its endpoint, if calls to it timed out, and the number of consecutive
     /// timeouts.
     pub in_flight_to_endpoint: InFlightCalls,
 }
 
-/// Position in the list of an endpoint's deliveries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebhookDeliveryCursor {
-    /// When the delivery at this position was created.
     pub created_at: DateTime<Utc>,
     pub message_id: MessageId,
 }
 
 impl Store {
-    /// Adds a delivery. [`WriteOutcome::Conflict`] if the endpoint has one of this event already.
+    /// [`WriteOutcome::Conflict`] if the endpoint has a delivery of this event already.
     pub async fn add_webhook_delivery(&self, delivery: &WebhookDelivery) -> Result<WriteOutcome, StorageError> {
         let put = self
             .client
@@ -60,7 +54,6 @@ impl Store {
         WriteOutcome::from_write(put)
     }
 
-    /// Reads a delivery and its endpoint, in one call.
     pub async fn webhook_delivery_and_endpoint(
         &self,
         name: &WebhookDeliveryId,
@@ -73,7 +66,6 @@ impl Store {
         Ok((delivery, take(Table::Webhooks).map(webhooks::read).transpose()?))
     }
 
-    /// Reads everything that an attempt needs, in one call.
     pub async fn load_webhook_delivery(&self, name: &WebhookDeliveryId) -> Result<WebhookTickWork, StorageError> {
         let (user, webhook) = (name.user_id, name.webhook_id);
         let of_user = in_flight_calls_key(&LimitSubject::user_endpoints(user));
@@ -133,7 +125,7 @@ impl Store {
         Ok(surplus.items.unwrap_or_default().iter().filter_map(parse_id).collect())
     }
 
-    /// Replaces a delivery, if it is unchanged since it was read.
+    /// [`WriteOutcome::Conflict`] if the delivery has changed since it was read.
     pub async fn replace_webhook_delivery(
         &self,
         before: &WebhookDelivery,
@@ -200,8 +192,7 @@ impl Store {
         Ok((deliveries, next))
     }
 
-    /// Entries of one shard of the due index up to and including `until`, oldest first, at most
-    /// `limit`.
+    /// Up to and including `until`, oldest first, at most `limit`.
     pub async fn due_webhook_deliveries(
         &self,
         shard: u32,

@@ -29,7 +29,6 @@ impl EndpointRecord {
     }
 }
 
-/// Result of [`Store::add_webhook`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndpointAdded {
     Added,
@@ -37,21 +36,18 @@ pub enum EndpointAdded {
     Full,
 }
 
-/// The endpoints of a user to remove.
 #[derive(Clone, Copy, Debug)]
 pub enum CreatedBy<'a> {
-    /// Endpoints that the token with this hash created.
     Token(&'a str),
     Anyone,
 }
 
-/// The context for which the secrets of an endpoint are sealed.
 pub fn webhook_context(user: UserId, webhook: WebhookId) -> SealContext {
     SealContext::new(SecretKind::Webhook, format_args!("webhook:{user}:{webhook}"))
 }
 
 impl Store {
-    /// An owner's endpoints, oldest first.
+    /// Oldest first.
     pub async fn webhooks(&self, owner: impl Into<Owner>) -> Result<Vec<EndpointRecord>, StorageError> {
         let owner = owner.into();
         let found = self
@@ -104,8 +100,8 @@ impl Store {
         })
     }
 
-    /// Replaces an endpoint, if it is unchanged since it was read, and stores the event of the change
-    /// with it.
+    /// Stores the event of the change with it. [`WriteOutcome::Conflict`] if the endpoint has
+    /// changed since it was read.
     pub async fn replace_webhook(
         &self,
         before: &WebhookEndpoint,
@@ -125,7 +121,7 @@ impl Store {
         Ok(self.transact(writes).await?.outcome())
     }
 
-    /// Removes an endpoint. Returns `false` if the owner has no such endpoint.
+    /// Returns `false` if the owner has no such endpoint.
     pub async fn remove_webhook(&self, owner: impl Into<Owner>, id: WebhookId) -> Result<bool, StorageError> {
         let Owner { user_id: user, limited_to } = owner.into();
         let table = self.table(Table::Webhooks);
@@ -148,7 +144,7 @@ impl Store {
 }
 
 impl Store {
-    /// Removes the endpoints of a user that `created_by` selects; returns their number.
+    /// Returns the number of removed endpoints.
     pub async fn remove_webhooks(&self, user: UserId, created_by: CreatedBy<'_>) -> Result<usize, StorageError> {
         let mut removed = 0;
         for EndpointRecord { endpoint, .. } in self.webhooks(user).await? {
@@ -168,7 +164,7 @@ pub(crate) fn key(user: UserId, id: WebhookId) -> Item {
     attributes([("user_id", n(user)), ("webhook_id", n(id))])
 }
 
-/// Key of the count of a user's endpoints; no endpoint has id 0.
+/// No endpoint has id 0.
 fn count_key(user: UserId) -> Item {
     attributes([("user_id", n(user)), ("webhook_id", n(0))])
 }

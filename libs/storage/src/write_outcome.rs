@@ -15,7 +15,6 @@ pub enum WriteOutcome {
 }
 
 impl WriteOutcome {
-    /// From the response to a write of a single item.
     pub(crate) fn from_write<T, E, R>(sent: Result<T, SdkError<E, R>>) -> Result<Self, StorageError>
     where
         E: ProvideErrorMetadata,

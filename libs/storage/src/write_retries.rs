@@ -49,7 +49,6 @@ impl WriteRetries {
     }
 }
 
-/// Whether an update was refused because of a concurrent transaction.
 pub(crate) fn is_transaction_conflict(error: &SdkError<UpdateItemError>) -> bool {
     error.as_service_error().is_some_and(UpdateItemError::is_transaction_conflict_exception)
 }

@@ -25,7 +25,6 @@ use crate::transaction::TransactionOutcome;
 /// grant, and either its marker and its event, or the grant that it leaves).
 pub const MAX_CONNECTED: usize = 24;
 
-/// An account that a connect flow connects.
 #[derive(Clone, Debug)]
 pub struct Connecting {
     /// The connection to store. If it exists already, its id, creation time and pending posts stay.
@@ -34,14 +33,11 @@ pub struct Connecting {
     pub grant_name: String,
     /// A secret for this account only, sealed for [`crate::own_secret_context`].
     pub own: Option<Vec<u8>>,
-    /// The existing connection, as it was read.
     pub found: Option<ConnectionRecord>,
 }
 
-/// Result of [`Store::connect`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Connected {
-    /// All accounts are connected with these credentials.
     Done {
         /// Credentials that no connection uses anymore, because their accounts are now connected
         /// with another grant.
@@ -54,16 +50,14 @@ pub enum Connected {
     Closed,
 }
 
-/// Changes to the records of grants, by grant name.
 struct GrantChanges {
-    /// The records as they were read.
     before: HashMap<String, CredentialsRecord>,
     joining: BTreeMap<String, BTreeSet<ConnectionId>>,
     leaving: BTreeMap<String, BTreeSet<ConnectionId>>,
 }
 
 impl Store {
-    /// The connections of a profile, or of the user's own, to these accounts of a platform, by account id.
+    /// By account id.
     pub async fn connected_accounts(
         &self,
         user: UserId,
@@ -80,7 +74,7 @@ impl Store {
         Ok(records.into_iter().map(|it| (it.connection.profile.account_id.clone(), it)).collect())
     }
 
-    /// The connections with these ids that the owner may see, unordered.
+    /// Unordered. Includes only connections that the owner may see.
     pub async fn connections_by_id(
         &self,
         owner: impl Into<Owner>,
@@ -91,7 +85,7 @@ impl Store {
         Ok(found.filter(|it| owner.may_see(it.of_profile.as_ref())).collect())
     }
 
-    /// A user's connections with these ids, unordered.
+    /// Unordered.
     pub(crate) async fn connection_records(
         &self,
         user: UserId,
@@ -102,9 +96,8 @@ impl Store {
         found.into_iter().map(read).collect()
     }
 
-    /// Completes a connect flow, as it was read, with these accounts, at most [`MAX_CONNECTED`]: new
-    /// connections, or new credentials for existing ones. `left_out` tells the user which accounts were not
-    /// connected.
+    /// At most [`MAX_CONNECTED`] accounts: new connections, or new credentials for existing ones.
+    /// `left_out` tells the user which accounts were not connected.
     ///
     /// The connect flow, the connections, their markers and their grants change in one
     /// transaction, so a connect flow connects at most once. The transaction also puts
@@ -239,7 +232,6 @@ impl Store {
 }
 
 impl GrantChanges {
-    /// The connections of a grant after the change.
     fn connections(&self, name: &str) -> BTreeSet<ConnectionId> {
         let mut all = self.before.get(name).map(|it| it.connections.clone()).unwrap_or_default();
         all.retain(|it| !self.leaving.get(name).is_some_and(|leaving| leaving.contains(it)));

@@ -16,7 +16,6 @@ use crate::schema::Table;
 use crate::transaction::TransactionOutcome;
 use crate::write_retries::WriteRetries;
 
-/// Result of [`Store::delete_connection`].
 #[derive(Clone, Debug)]
 pub enum Disconnected {
     Deleted {
@@ -75,7 +74,6 @@ impl Store {
                 let ended = credentials.filter(|it| it.connections.iter().all(|it| *it == id)).map(Box::new);
                 return Ok(Disconnected::Deleted { connection: Box::new(record.connection), ended });
             }
-            // Something changed since it was read: read again.
             retries.next_attempt().await?;
         }
     }

@@ -14,7 +14,6 @@ use crate::credentials::CredentialsRecord;
 use crate::error::StorageError;
 use crate::item::{at, n, s, to_item};
 
-/// What a platform no longer accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LostGrant {
     /// The grant, for all its accounts.
@@ -24,8 +23,8 @@ pub enum LostGrant {
 }
 
 impl Store {
-    /// Stores the current account info and rules of a connection. Returns `false` if the account was
-    /// reconnected since it was read (which stores newer info), or is gone.
+    /// Returns `false` if the account was reconnected since it was read (which stores newer info),
+    /// or is gone.
     pub async fn store_account_info(
         &self,
         connection: &Connection,
@@ -48,7 +47,7 @@ impl Store {
         self.send_update(update).await
     }
 
-    /// The credentials of a connection; `None` if they are gone.
+    /// `None` if the credentials are gone.
     pub async fn connection_credentials(
         &self,
         record: &ConnectionRecord,
@@ -56,14 +55,13 @@ impl Store {
         self.credentials(record.connection.user_id, &record.grant_name).await
     }
 
-    /// The connections that currently use this grant.
     pub async fn grant_connections(&self, record: &CredentialsRecord) -> Result<Vec<ConnectionRecord>, StorageError> {
         let found = self.connection_records(record.user_id, record.connections.iter().copied()).await?;
         Ok(found.into_iter().filter(|it| it.grant_name == record.grant_name).collect())
     }
 
-    /// Marks that the user must reconnect an account, because the platform does not accept these
-    /// credentials. Returns `false` if the connection is already marked, or has newer credentials.
+    /// Marks that the user must reconnect an account. Returns `false` if the connection is already
+    /// marked, or has newer credentials.
     pub async fn mark_needs_reconnection(
         &self,
         id: ConnectionId,

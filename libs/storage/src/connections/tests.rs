@@ -16,12 +16,10 @@ use crate::testing::{granted, store};
 
 const HASH: &str = "state-hash";
 
-/// An account with a grant of its own.
 fn an_account(user: &User) -> Connecting {
     account_of_grant(a_connection(user), None)
 }
 
-/// An account of this grant, or of a grant of its own.
 fn account_of_grant(connection: Connection, grant: Option<&str>) -> Connecting {
     let grant_name = grant.map_or_else(|| connection.account(), |it| format!("sandbox/{it}"));
     Connecting { connection, grant_name, own: None, found: None }
@@ -35,7 +33,6 @@ fn a_connect_flow(user: &User, state: FlowState) -> ConnectFlow {
     ConnectFlow { state, sealed: Some(vec![1]), ..ConnectFlow::start(user.user_id, "sandbox".to_owned(), noon()) }
 }
 
-/// Connects accounts through a new connect flow.
 async fn connected(store: &Store, user: &User, accounts: &[&Connecting], sealed: &[u8]) -> Connected {
     let hash = Random::Os.u64().to_string();
     let flow = a_connect_flow(user, FlowState::Completing);

@@ -16,7 +16,6 @@ use crate::schema::Table;
 use crate::write_outcome::WriteOutcome;
 use crate::write_retries::{WriteRetries, is_transaction_conflict};
 
-/// Result of [`Store::claim_refresh`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefreshClaim {
     /// The caller holds the lease, and ends it with [`Store::store_refreshed`],
@@ -26,7 +25,6 @@ pub enum RefreshClaim {
     Held,
 }
 
-/// A page of grants that are due for a refresh or a check.
 #[derive(Clone, Debug)]
 pub struct RefreshPage {
     /// User and grant name, longest overdue first. The index may lag behind: read each with
@@ -36,7 +34,6 @@ pub struct RefreshPage {
     pub next: Option<RefreshKey>,
 }
 
-/// Position in the `refresh` index.
 #[derive(Clone, Debug)]
 pub struct RefreshKey(Item);
 
@@ -69,8 +66,7 @@ impl Store {
         Ok(RefreshPage { entries: names.collect(), next: found.last_evaluated_key.map(RefreshKey) })
     }
 
-    /// A grant from the index, read from the table; `None` if it was refreshed or postponed since,
-    /// or is gone.
+    /// Read from the table; `None` if the grant was refreshed or postponed since, or is gone.
     pub async fn credentials_to_refresh(
         &self,
         user: UserId,
@@ -81,8 +77,7 @@ impl Store {
         found.filter(|it| is_due(it, until)).map(read).transpose()
     }
 
-    /// Leases the credentials, as they were read, for a refresh. Of concurrent callers, at most one
-    /// gets [`RefreshClaim::Ours`].
+    /// Of concurrent callers, at most one gets [`RefreshClaim::Ours`].
     pub async fn claim_refresh(
         &self,
         record: &CredentialsRecord,
@@ -114,8 +109,8 @@ impl Store {
         Ok(if self.send_update(update).await? { RefreshClaim::Ours } else { RefreshClaim::Held })
     }
 
-    /// Stores refreshed credentials; false if the stored credentials have changed since they were
-    /// read (nothing is written).
+    /// Returns `false` if the stored credentials have changed since they were read: nothing is
+    /// written.
     pub async fn store_refreshed(
         &self,
         before: &CredentialsRecord,
@@ -188,7 +183,6 @@ impl Store {
     }
 }
 
-/// Whether an item of the `refresh` index is still due by `until`.
 fn is_due(item: &Item, until: DateTime<Utc>) -> bool {
     number(item, "refresh_at").is_some_and(|at: i64| at <= until.timestamp_millis())
 }

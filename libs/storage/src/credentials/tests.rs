@@ -7,7 +7,7 @@ use domain::testing::{a_connection, a_user, noon};
 use super::*;
 use crate::testing::{connect, refusing, store};
 
-/// A connected account and its credentials, which are due at noon.
+/// The credentials are due at noon.
 async fn connect_account(store: &Store) -> (Connection, CredentialsRecord) {
     let connection = a_connection(&a_user());
     connect(store, &connection, b"sealed", Some(noon())).await;
@@ -15,7 +15,6 @@ async fn connect_account(store: &Store) -> (Connection, CredentialsRecord) {
     (connection, record)
 }
 
-/// All due entries of the `refresh` index.
 async fn to_refresh(store: &Store, until: DateTime<Utc>) -> Vec<(UserId, String)> {
     let mut found = Vec::new();
     for shard in 0..REFRESH_SHARDS {
@@ -24,7 +23,6 @@ async fn to_refresh(store: &Store, until: DateTime<Utc>) -> Vec<(UserId, String)
     found
 }
 
-/// The record after a refresh at noon.
 fn refreshed(record: &CredentialsRecord, sealed: &[u8]) -> CredentialsRecord {
     let (expires_at, due_at) = (noon() + TimeDelta::hours(1), noon() + TimeDelta::minutes(50));
     let state = record.state.refreshed(RefreshReason::AccountCheck, Some(expires_at), due_at, noon());

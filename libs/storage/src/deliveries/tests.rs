@@ -28,7 +28,7 @@ async fn due(store: &Store, until: DateTime<Utc>) -> Vec<DueEntry> {
     found
 }
 
-/// All entries of one shard until then, read in pages of two.
+/// Reads pages of two entries.
 async fn page(store: &Store, shard: u32, until: DateTime<Utc>) -> Vec<DueEntry> {
     let (mut found, mut next) = (Vec::new(), None);
     loop {

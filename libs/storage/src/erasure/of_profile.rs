@@ -23,20 +23,16 @@ use crate::post_write::{DeliveryWrite, PostWrite};
 use crate::posts::counts_key;
 use crate::schema::Table;
 
-/// What belongs to a profile and is not found by its id alone.
 #[derive(Debug)]
 pub struct ProfileContents {
     user: UserId,
     profile: ProfileId,
-    /// Its posts, each with the id of its last write.
     posts: BTreeMap<PostId, u64>,
-    /// Posts of the user that do not belong to the profile.
     other_posts: BTreeSet<PostId>,
     /// Files of the profile that no other post uses, and that were unused before the posts were read.
     pub unused_files: Vec<Medium>,
     /// Further files that only posts of the profile use, or did.
     pub used_files: Vec<MediaId>,
-    /// Files of the profile that other posts use.
     pub shared_files: Vec<MediaId>,
 }
 
@@ -74,8 +70,8 @@ impl Store {
         })
     }
 
-    /// Deletes the items of a profile in a table. Returns their number, with those that must wait until a call ends.
-    /// The caller deletes the posts last, because they lead to items of other tables.
+    /// Returns the number of deleted items, with those that must wait until a call ends. The caller
+    /// deletes the posts last, because they lead to items of other tables.
     pub async fn erase_of_profile(
         &self,
         table: Table,
@@ -127,7 +123,7 @@ impl Store {
         }
     }
 
-    /// Deletes the in-flight calls of the profile. Those of its endpoints are deleted with the endpoints.
+    /// The in-flight calls of the profile's endpoints are deleted with the endpoints.
     async fn erase_limits(&self, contents: &ProfileContents) -> Result<usize, StorageError> {
         let limit = in_flight_calls_key(&LimitSubject::profile(contents.user, contents.profile));
         let delete = self.client.delete_item().table_name(self.table(Table::Limits)).set_key(Some(limit));
@@ -135,15 +131,15 @@ impl Store {
         Ok(usize::from(deleted.attributes.is_some()))
     }
 
-    /// Deletes a count of the profile. Deleting posts and files can write it again; the pass that finds none of them
-    /// deletes it for good.
+    /// Deleting posts and files can write a count again; the pass that finds none of them deletes
+    /// it for good.
     async fn erase_count(&self, table: Table, key: Item) -> Result<(), StorageError> {
         self.client.delete_item().table_name(self.table(table)).set_key(Some(key)).send().await?;
         Ok(())
     }
 
-    /// Deletes the attempts of the profile's posts. Also those of deleted posts, which no request can read: some may
-    /// have been of the profile.
+    /// Also deletes the attempts of deleted posts, which no request can read: some may have been of
+    /// the profile.
     async fn erase_attempts(&self, contents: &ProfileContents) -> Result<usize, StorageError> {
         let (mut erased, mut start) = (0, None);
         loop {
@@ -163,8 +159,8 @@ impl Store {
         }
     }
 
-    /// Deletes the profile's endpoints, with their limits, and webhook deliveries: those of its endpoints, those of its
-    /// events, and those of deleted endpoints, which no request can read.
+    /// Deletes the profile's endpoints, with their limits, and webhook deliveries: those of its
+    /// endpoints, those of its events, and those of deleted endpoints, which no request can read.
     async fn erase_webhooks(&self, contents: &ProfileContents, now: DateTime<Utc>) -> Result<usize, StorageError> {
         let user = contents.user;
         let (mut erased, mut start, mut busy) = (0, None, BTreeSet::new());
@@ -201,7 +197,8 @@ impl Store {
         Ok(erased)
     }
 
-    /// A post waits for the next pass while a worker publishes it, and if it was changed: it may have another file now.
+    /// A post waits for the next pass while a worker publishes it, and if it was changed: it may
+    /// have another file now.
     async fn erase_posts(&self, contents: &ProfileContents, now: DateTime<Utc>) -> Result<usize, StorageError> {
         for (id, write_id) in &contents.posts {
             let Some(post) = self.read_posts(contents.user, &[*id]).await?.pop() else { continue };
@@ -232,8 +229,8 @@ impl ProfileContents {
         is_of_user && item.get("profile_id") == Some(&n(self.profile))
     }
 
-    /// A link, or a flow after its end. A flow that is open would not revoke a new grant if it were missing; it connects
-    /// nothing, because the profile is deleted.
+    /// A flow that is open would not revoke a new grant if it were missing; it connects nothing,
+    /// because the profile is deleted.
     fn has_connect_flow(&self, item: &Item, now: DateTime<Utc>) -> bool {
         let profile = item.get("of_profile").and_then(|it| it.as_m().ok()?.get("profile_id"));
         let is_own = item.get("user_id") == Some(&n(self.user)) && profile == Some(&n(self.profile));
@@ -264,7 +261,6 @@ impl ProfileContents {
         self.used_files.contains(&id) || self.unused_files.iter().any(|it| it.media_id == id)
     }
 
-    /// An event of the profile, in the JSON of this attribute.
     fn has_event(&self, item: &Item, name: &str, profile: &str) -> bool {
         let event: Value = text(item, name).and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default();
         event.pointer(profile).is_some_and(|it| *it == self.profile.get())
@@ -277,7 +273,6 @@ fn is_in_progress(delivery: &Delivery, now: DateTime<Utc>) -> bool {
     has_intent || delivery.lease_expires_at.is_some_and(|it| now < it)
 }
 
-/// Whether an instant in milliseconds is after `now`.
 fn is_ahead(milliseconds: u64, now: DateTime<Utc>) -> bool {
     u64::try_from(now.timestamp_millis()).is_ok_and(|it| it < milliseconds)
 }

@@ -20,7 +20,6 @@ use crate::item::{at, attributes, n, s, to_item, ttl};
 use crate::write_outcome::WriteOutcome;
 use crate::{Store, Table};
 
-/// A request of an OAuth client for access.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AuthorizationGrant {
     /// The user in whose browser the request was made; only this user can decide.
@@ -32,13 +31,12 @@ pub struct AuthorizationGrant {
     /// The `state` parameter, returned with the response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// The PKCE challenge.
     pub challenge: Challenge,
-    /// The resource for which the token is requested (RFC 8707).
+    /// RFC 8707.
     pub resource: Resource,
     /// The requested scopes; after approval, the granted ones.
     pub scopes: Scopes,
-    /// The profile to which the user limited the token. Set on approval.
+    /// Set on approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile_id: Option<ProfileId>,
     #[serde(with = "ts_milliseconds")]
@@ -46,10 +44,8 @@ pub struct AuthorizationGrant {
     /// From then on, the request can be neither approved nor exchanged.
     #[serde(with = "ts_milliseconds")]
     pub expires_at: DateTime<Utc>,
-    /// Set on approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code_hash: Option<String>,
-    /// Set when the code is exchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_hash: Option<String>,
 }
@@ -100,7 +96,6 @@ impl Store {
         WriteOutcome::from_write(update.send().await)
     }
 
-    /// Removes a pending request of this user.
     pub async fn deny_authorization(&self, hash: &str, user: UserId) -> Result<WriteOutcome, StorageError> {
         let deleted = self
             .client

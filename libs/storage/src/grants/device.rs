@@ -16,8 +16,7 @@ use crate::write_outcome::WriteOutcome;
 use crate::{Store, Table};
 
 impl Store {
-    /// Stores a device grant under both codes. [`WriteOutcome::Conflict`] if the user code is in use:
-    /// the caller generates another.
+    /// [`WriteOutcome::Conflict`] if the user code is in use: the caller generates another.
     pub async fn put_device(
         &self,
         device_hash: &str,
@@ -40,7 +39,6 @@ impl Store {
         self.grant(device_key(device_hash)).await
     }
 
-    /// The device grant with this user code, and the hash of its device code.
     pub async fn device_by_user_code(
         &self,
         user_code_hash: &str,
@@ -55,7 +53,7 @@ impl Store {
         Ok(self.device(&device).await?.map(|grant| (device, grant)))
     }
 
-    /// Writes a user's decision, on condition that the stored grant is the one that was read.
+    /// [`WriteOutcome::Conflict`] unless the stored grant is the one that was read.
     pub async fn replace_device(
         &self,
         device_hash: &str,
@@ -104,7 +102,6 @@ impl Store {
     }
 }
 
-/// The expressions that write one state of a grant over another.
 struct Replacement {
     condition: String,
     change: Change,

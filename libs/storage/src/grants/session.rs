@@ -16,7 +16,6 @@ use crate::{Store, Table};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionGrant {
     pub owner: UserId,
-    /// The IP address at sign-in.
     pub address: IpAddr,
     #[serde(with = "ts_milliseconds")]
     pub created_at: DateTime<Utc>,
@@ -51,7 +50,6 @@ impl Store {
     }
 }
 
-/// Prefix of the keys of sessions.
 pub(super) const SESSION: &str = "session#";
 
 fn session_key(hash: &str) -> String {

@@ -1,5 +1,3 @@
-//! Access tokens, which clients send with every request.
-
 use chrono::serde::ts_milliseconds;
 use chrono::{DateTime, Utc};
 use domain::access_token::TokenLifetime;
@@ -17,16 +15,14 @@ use crate::item::{Item, at, attributes, n, s, to_item, ttl};
 use crate::write_outcome::WriteOutcome;
 use crate::{Store, Table};
 
-/// Prefix of the keys of tokens.
 pub(crate) const TOKEN: &str = "token#";
 
-/// Concurrent deletions.
 const DELETIONS: usize = 10;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TokenGrant {
     pub owner: UserId,
-    /// The profile to which the token is limited. The token counts as unknown once the profile is deleted.
+    /// The token counts as unknown once the profile is deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile_id: Option<ProfileId>,
     pub scopes: Scopes,
@@ -36,7 +32,6 @@ pub struct TokenGrant {
     /// The URL of the client's metadata document; `None` for tokens of the device flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<ClientId>,
-    /// The resource that accepts the token.
     pub resource: Resource,
     #[serde(with = "ts_milliseconds")]
     pub created_at: DateTime<Utc>,
@@ -49,7 +44,6 @@ pub struct TokenGrant {
 }
 
 impl TokenGrant {
-    /// A new token for the whole service, of an unnamed client.
     pub fn made(owner: UserId, scopes: Scopes, now: DateTime<Utc>, expires_at: DateTime<Utc>) -> Self {
         Self {
             owner,
@@ -76,13 +70,13 @@ impl TokenGrant {
 }
 
 impl Store {
-    /// The token with this hash, read consistently, so that revocation takes effect immediately.
+    /// Read consistently, so that revocation takes effect immediately.
     pub async fn token(&self, hash: &str) -> Result<Option<TokenGrant>, StorageError> {
         self.grant(token_key(hash)).await
     }
 
-    /// Stores a token. [`WriteOutcome::Conflict`] if the user does not exist, is disabled, or has
-    /// signed out everywhere since the token was requested.
+    /// [`WriteOutcome::Conflict`] if the user does not exist, is disabled, or has signed out
+    /// everywhere since the token was requested.
     pub async fn put_token(&self, hash: &str, token: &TokenGrant) -> Result<WriteOutcome, StorageError> {
         if self.mark_token(token.owner, hash, token.created_at, token.expires_at).await?.is_none() {
             return Ok(WriteOutcome::Conflict);
@@ -92,8 +86,7 @@ impl Store {
         Ok(WriteOutcome::Applied)
     }
 
-    /// Records that a token was used, and its new expiry. Callers do this at most once a day: a write
-    /// per request would cost more than the request.
+    /// Callers do this at most once a day: a write per request would cost more than the request.
     pub async fn touch_token(
         &self,
         owner: UserId,
@@ -131,7 +124,7 @@ impl Store {
         self.delete_token(owner, hash).await
     }
 
-    /// Revokes all tokens of a user; returns their hashes.
+    /// Returns the hashes of the tokens.
     pub async fn revoke_all_tokens(&self, owner: UserId) -> Result<Vec<String>, StorageError> {
         let hashes = self.unmark_tokens(owner).await?;
         let delete = |hash: String| async move { self.delete_token(owner, &hash).await.map(|_| hash) };
@@ -159,7 +152,7 @@ pub(super) fn token_item(hash: &str, token: &TokenGrant) -> Result<Item, Storage
     Ok(item)
 }
 
-/// The key of a token, also the name of its mark on the item of its user.
+/// Also the name of the token's mark on the item of its user.
 pub(crate) fn token_key(hash: &str) -> String {
     format!("{TOKEN}{hash}")
 }

@@ -10,7 +10,6 @@ use crate::item::{at, from_item, n, s};
 use crate::{Store, Table};
 
 impl Store {
-    /// The files that name a profile.
     pub async fn media_of_profile(&self, user: UserId, profile: ProfileId) -> Result<Vec<Medium>, StorageError> {
         let mut files = self
             .client
@@ -31,8 +30,8 @@ impl Store {
         Ok(found)
     }
 
-    /// Makes a file, published or not, an unused file of a profile, so that it can be removed. Returns `false` if the
-    /// file belongs to another profile, is being removed, or is gone.
+    /// Makes a file, published or not, an unused file of a profile, so that it can be removed.
+    /// Returns `false` if the file belongs to another profile, is being removed, or is gone.
     pub async fn claim_media(
         &self,
         user: UserId,
@@ -58,7 +57,6 @@ impl Store {
         self.send_update(update).await
     }
 
-    /// Makes a file of a profile the user's own.
     pub async fn disown_media(&self, user: UserId, id: MediaId) -> Result<(), StorageError> {
         let update = self
             .client

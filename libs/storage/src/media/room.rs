@@ -14,24 +14,22 @@ use crate::transaction::TransactionOutcome;
 use crate::write_retries::WriteRetries;
 use crate::{Store, Table};
 
-/// The most writes in one transaction of DynamoDB.
+/// DynamoDB's limit for one transaction.
 const MAX_WRITES: usize = 100;
 
-/// The storage quotas of a user and of each profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// Total size of all files.
     pub bytes: u64,
     pub files: u64,
     /// Total size of the files of each profile; `None` for no limit.
     pub bytes_of_profile: Option<u64>,
 }
 
-/// The change of the files and bytes of a quota.
+/// Files and bytes.
 type QuotaChange = (i64, i64);
 
 impl Store {
-    /// Reserves quota of a user or a profile for one file; `None` if the file is larger than the whole quota.
+    /// `None` if the file is larger than the whole quota.
     pub(super) fn reserve_quota_action(
         &self,
         user: UserId,
@@ -57,7 +55,7 @@ impl Store {
         Ok(Some(TransactWriteItem::builder().update(update).build()))
     }
 
-    /// Changes the quotas that a user's files occupy: of the user, and of the profiles to which the files belong.
+    /// Changes the quotas of the user and of the profiles to which the files belong.
     pub(super) fn change_quota_actions<'a>(
         &self,
         user: UserId,
@@ -87,8 +85,7 @@ impl Store {
         Update::builder().table_name(self.table(Table::Media)).set_key(Some(quota_key(user, profile)))
     }
 
-    /// An update of a file that exists, is not being removed, and has the `held_bytes` that were
-    /// read.
+    /// The file must exist, not be in removal, and have the `held_bytes` that were read.
     pub(super) fn update_media_file(&self, read: &Medium, update: &str) -> UpdateBuilder {
         let exists = "attribute_exists(media_id) AND attribute_not_exists(doomed)";
         let builder = Update::builder()
@@ -103,8 +100,7 @@ impl Store {
         }
     }
 
-    /// The unverified uploads of a user that were requested since `since`, oldest first. Each
-    /// occupies its maximum size.
+    /// Oldest first. Each upload occupies its maximum size.
     pub async fn pending_uploads(&self, user: UserId, since: DateTime<Utc>) -> Result<Vec<Medium>, StorageError> {
         let (mut expected, mut start) = (Vec::new(), None);
         loop {
@@ -190,7 +186,7 @@ impl Store {
     }
 }
 
-/// The item with the counts of a user or a profile. No file has id 0 or a negative id.
+/// No file has id 0 or a negative id.
 pub(crate) fn quota_key(user: UserId, profile: Option<ProfileId>) -> Item {
     let id = profile.map_or(0, |it| -it.get().cast_signed());
     attributes([("user_id", n(user)), ("media_id", n(id))])

@@ -91,7 +91,6 @@ async fn missing_file_cannot_be_used() {
     assert_eq!(store.media(medium.user_id, &[medium.media_id]).await.unwrap(), []);
 }
 
-/// The number of files of this size that still fit into the quota.
 async fn quota_left(store: &Store, user: UserId, bytes: u64) -> usize {
     let mut fit = Vec::new();
     loop {

@@ -17,7 +17,6 @@ use crate::write_outcome::WriteOutcome;
 use crate::write_retries::WriteRetries;
 use crate::{Store, Table};
 
-/// An entry of the index `unused`.
 #[derive(Deserialize)]
 struct UnusedEntry {
     user_id: UserId,
@@ -73,7 +72,6 @@ impl Store {
         Ok(found)
     }
 
-    /// The files of all posts of a user.
     pub async fn media_of_posts(&self, user: UserId) -> Result<BTreeSet<MediaId>, StorageError> {
         let mut posts = self.query_posts(user).into_paginator().items().send();
         let mut all = BTreeSet::new();
@@ -157,8 +155,8 @@ impl Store {
         })
     }
 
-    /// Deletes the record of an unused file that is already deleted from the bucket, and releases the
-    /// quota that it occupied.
+    /// Call this after deleting the file from the bucket. Releases the quota that the file
+    /// occupied.
     pub async fn delete_media_record(&self, path: MediaPath) -> Result<(), StorageError> {
         let mut retries = WriteRetries::without_waits(MAX_ATTEMPTS);
         loop {

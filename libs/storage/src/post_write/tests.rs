@@ -19,7 +19,6 @@ fn published(delivery: &Delivery) -> Delivery {
     delivery.clone().open_intent(noon()).record_publish(Ok(published), noon(), 0).with_write_id(8)
 }
 
-/// The next revision of a post.
 fn changed(post: &Post) -> Post {
     Post { revision: post.revision + 1, ..post.clone() }
 }

@@ -1,5 +1,3 @@
-//! Posts of a calendar.
-
 use std::ops::Range;
 
 use chrono::{DateTime, Utc};
@@ -11,18 +9,16 @@ use crate::error::StorageError;
 use crate::item::{n, s};
 use crate::schema::Table;
 
-/// The first posts of a range of time.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct CalendarPosts {
-    /// The earliest first.
+    /// Earliest first.
     pub posts: Vec<Post>,
-    /// Whether there are more.
     pub has_more: bool,
 }
 
 impl Store {
-    /// At most `limit` posts with a time in this range. A post that was scheduled a moment ago may be
-    /// missing, because the index lags behind.
+    /// At most `limit` posts. A post that was scheduled a moment ago may be missing, because the
+    /// index lags behind.
     pub async fn posts_between(
         &self,
         user: UserId,

@@ -48,7 +48,7 @@ async fn every_page_matches_the_contract() {
     let (store, user, ids) = (store().await, a_user(), ids());
     let profiles = [a_profile(&user).reference(), a_profile(&user).reference()];
     let mut posts: Vec<Post> = Vec::new();
-    // Statuses and times that are not ordered like the ids, with many ties.
+    // Not ordered like the ids, with many ties.
     let with_position = |post: Post, number: u64| {
         let status = PostStatus::ALL[usize::try_from(number * 7 % 11 % 5).unwrap()];
         let minutes = i64::try_from(number * 13 % 5).unwrap();
@@ -66,7 +66,6 @@ async fn every_page_matches_the_contract() {
     }
     let foreign = Post { user_id: a_user().user_id, ..posts[0].clone() };
     write(&store, None, Some(&foreign)).await;
-    // Some posts change, some are deleted.
     for number in (0..30).step_by(3).rev() {
         let before = posts[number].clone();
         if number % 2 == 0 {
@@ -177,7 +176,6 @@ async fn post_context_has_only_resources_of_the_user() {
     assert_eq!((unknown_user.user, unknown_user.counts), (None, Counts::default()));
 }
 
-/// Asserts that a page is consistent with itself.
 fn assert_consistent(page: &Page, listing: &Listing) {
     let shown = page.posts.len() as u64;
     assert!(page.posts.iter().all(|it| listing.filter.fits(it)), "{listing:?}: {page:?}");

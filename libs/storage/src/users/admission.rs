@@ -26,20 +26,16 @@ const TOKEN: &str = "token#";
 /// has about twenty bytes.
 const WORTH_A_WRITE: usize = 8;
 
-/// The most attributes that one write removes.
 const MOST_AT_ONCE: usize = 100;
 
-/// A request with a valid token, which was counted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Admitted {
     pub user: User,
-    /// The user's requests in this minute.
     pub counted: Counted,
     /// Attributes to remove. Empty unless that is worth a write.
     pub stale: Stale,
 }
 
-/// Names of attributes of past minutes and expired tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stale(Vec<String>);
 
@@ -50,8 +46,8 @@ impl Stale {
 }
 
 impl Store {
-    /// Counts a request if the token belongs to the user and is valid, and the user is not disabled.
-    /// Otherwise returns `None` and counts nothing.
+    /// `None` if the token is invalid or of another user, or the user is disabled: then nothing is
+    /// counted.
     pub async fn admit(
         &self,
         user: UserId,
@@ -118,12 +114,11 @@ impl Store {
         if_applied(update)?.map(|it| from_item(it.attributes.unwrap_or_default())).transpose()
     }
 
-    /// Removes the mark of a token: from then on, the token is invalid.
     pub async fn unmark_token(&self, user: UserId, token_hash: &str) -> Result<WriteOutcome, StorageError> {
         self.remove(user, &Stale(vec![token_key(token_hash)])).await
     }
 
-    /// Removes the marks of all tokens of a user; returns the hashes of the tokens.
+    /// Returns the hashes of the tokens.
     pub async fn unmark_tokens(&self, user: UserId) -> Result<Vec<String>, StorageError> {
         let item = self.user_item(user).await?.unwrap_or_default();
         let marks: Vec<_> = item.into_keys().filter(|it| it.starts_with(TOKEN)).collect();
@@ -133,7 +128,6 @@ impl Store {
         Ok(marks.iter().filter_map(|it| it.strip_prefix(TOKEN)).map(str::to_owned).collect())
     }
 
-    /// Removes stale attributes from the item of a user.
     pub async fn tidy(&self, user: UserId, stale: &Stale) -> Result<WriteOutcome, StorageError> {
         if stale.is_empty() { Ok(WriteOutcome::Applied) } else { self.remove(user, stale).await }
     }

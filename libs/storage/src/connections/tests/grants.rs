@@ -1,8 +1,5 @@
-//! Grants that cover several accounts.
-
 use super::*;
 
-/// Accounts with these ids, all of the same grant.
 fn accounts_of_grant(user: &User, ids: &[&str], grant: &str) -> Vec<Connecting> {
     let made = domain::testing::ids();
     let account = |id: &&str| {

@@ -30,7 +30,6 @@ impl Fixture {
         Self { store, user, accounts, ids }
     }
 
-    /// A new post, aimed at every account.
     pub(super) fn post(&self, in_minutes: Option<i64>) -> Post {
         let at = in_minutes.map(|it| noon() + TimeDelta::minutes(it));
         let new = a_new_post(at, &self.accounts);
@@ -52,7 +51,6 @@ impl Fixture {
         self.store.write_post(&write, noon()).await.unwrap()
     }
 
-    /// Writes a scheduled post with its deliveries.
     pub(super) async fn scheduled(&self) -> (Post, Vec<Delivery>) {
         let post = self.post(Some(10));
         let deliveries = self.deliveries(&post);

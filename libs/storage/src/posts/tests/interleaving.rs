@@ -48,7 +48,6 @@ impl HttpClient for SequentialClient {
     }
 }
 
-/// A store with the same tables, which calls `before` before every call.
 fn interleaved(store: &Store, before: impl Fn(String) -> BoxFuture<'static, ()> + Send + Sync + 'static) -> Store {
     let inner = aws_smithy_http_client::Connector::builder().build_http();
     let client =
@@ -57,7 +56,6 @@ fn interleaved(store: &Store, before: impl Fn(String) -> BoxFuture<'static, ()> 
     Store { client: Client::from_conf(config.build()), ..store.clone() }
 }
 
-/// The current version of a post that is moved during the test.
 #[derive(Clone)]
 struct MovingPost {
     store: Store,
@@ -74,7 +72,7 @@ impl MovingPost {
     }
 }
 
-/// Four drafts; the test moves the second.
+/// The test moves the second one.
 async fn four_drafts() -> (Store, domain::user::User, MovingPost) {
     let (store, user) = (store().await, a_user());
     for number in 1..=4 {
@@ -166,7 +164,6 @@ async fn post_that_leaves_during_the_read_is_not_listed_or_counted() {
     let between = interleaved(&store, move |body| {
         let moved = moved.clone();
         Box::pin(async move {
-            // The call that reads the posts of the page.
             if body.contains("\"RequestItems\"") {
                 moved.to(PostStatus::Scheduled).await;
             }
