@@ -27,8 +27,7 @@ impl recognition::Claims for Claims<'_> {
 }
 
 impl Publishing {
-    /// Claims the post that a look-up found. A candidate counts only after it has been public for
-    /// long enough.
+    /// A candidate counts only after it has been public for long enough.
     pub(crate) async fn claim_resolved(
         &self,
         delivery: &Delivery,
@@ -51,7 +50,7 @@ impl Publishing {
         })
     }
 
-    /// Claims the post that a publish call returned or a look-up found.
+    /// The post is one that a publish call returned or a look-up found.
     pub(crate) async fn claim(
         &self,
         delivery: &Delivery,

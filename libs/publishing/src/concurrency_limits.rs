@@ -1,4 +1,5 @@
-//! Fairness: limits how many delivery environments one user, one profile of a user, or one host that users named, occupies.
+//! Fairness: limits how many delivery environments one user, one profile of a user, or one host
+//! that users named, occupies.
 //!
 //! Acquiring and releasing a permit are two writes. So only deliveries that come in a burst acquire
 //! one first; a single delivery starts without one and acquires it when its call turns out to be
@@ -12,16 +13,15 @@ use storage::{DeliveryCalls, InFlightCalls, LimitSubject, StorageError};
 
 use crate::Publishing;
 
-/// A call that takes longer counts as a slow call of its host and its profile. Adapter timeouts are
-/// longer, or a little shorter for calls whose result can wait.
+/// A slower call counts as a slow call of its host and its profile. Adapter timeouts are longer, or
+/// a little shorter for calls whose result can wait.
 pub(crate) const SLOW_CALL: TimeDelta = TimeDelta::seconds(10);
 
-/// After this many slow calls in a row, only one environment calls the host, or for the profile, at a time. That ends with
-/// a call that is in time, or after [`SLOW_WINDOW`] without one.
+/// After this many slow calls in a row, only one environment calls the host, or for the profile, at
+/// a time. That ends with a call that is in time, or after [`SLOW_WINDOW`] without one.
 pub(crate) const SLOW_CALLS: u32 = 3;
 const SLOW_WINDOW: TimeDelta = TimeDelta::minutes(5);
 
-/// Whether the last calls were slow.
 pub(crate) fn is_slow(calls: &InFlightCalls, now: DateTime<Utc>) -> bool {
     SLOW_CALLS <= calls.slow_calls && calls.last_slow_call_at.is_some_and(|it| now < it + SLOW_WINDOW)
 }
@@ -29,7 +29,6 @@ pub(crate) fn is_slow(calls: &InFlightCalls, now: DateTime<Utc>) -> bool {
 /// Number of environments of a deployment, and the share of them that one user or host may occupy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConcurrencyLimits {
-    /// How many batches of deliveries run at the same time.
     pub environments: u32,
 }
 
@@ -41,13 +40,12 @@ impl Default for ConcurrencyLimits {
 }
 
 impl ConcurrencyLimits {
-    /// How many environments may hold a permit of one user or host: a quarter.
+    /// A quarter of the environments, for one user or host.
     pub fn permits(self) -> usize {
         self.share(1, 4)
     }
 
-    /// How many environments may hold a permit of one profile: half of its user's, so that one customer leaves
-    /// some to the others.
+    /// Half of the permits of the profile's user, so that one customer leaves some to the others.
     pub fn permits_of_profile(self) -> usize {
         self.share(1, 8)
     }
@@ -63,14 +61,12 @@ impl ConcurrencyLimits {
     }
 }
 
-/// The permits of one delivery.
 pub(crate) struct DeliveryPermits {
     of_user: Permit,
     of_profile: Option<Permit>,
 }
 
 impl Publishing {
-    /// The limiter for deliveries.
     pub(crate) fn limiter(&self) -> ConcurrencyLimiter<'_> {
         ConcurrencyLimiter { store: &self.store, clock: &self.clock, held_permits: &self.held_permits }
     }
@@ -84,8 +80,8 @@ impl Publishing {
         of_user.then(|| Admission::WithPermits.max(admission))
     }
 
-    /// The permits of the profile and the user. The inner error: one of them has none left, and the delivery is admitted
-    /// in this way when it is rescheduled.
+    /// The inner error: the profile or the user has no permit left, and the delivery is admitted in
+    /// this way when it is rescheduled.
     pub(crate) async fn acquire_permits(
         &self,
         ids: DeliveryIds,
@@ -126,8 +122,8 @@ impl Publishing {
         if is_slow(calls, self.clock.now()) { 1 } else { self.concurrency_limits.permits_of_profile() }
     }
 
-    /// Counts a publish call of a profile that was slow; one that was in time resets the count. Preparations are not
-    /// counted: a large upload is no sign of a slow server.
+    /// A call that was in time resets the count. Preparations are not counted: a large upload is no
+    /// sign of a slow server.
     pub(crate) async fn record_pace(&self, ids: DeliveryIds, took: TimeDelta, slow_calls: u32) {
         let Some(profile) = ids.profile_id else { return };
         let subject = LimitSubject::profile(ids.user_id, profile);

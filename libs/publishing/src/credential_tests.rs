@@ -20,12 +20,11 @@ use storage::ConnectionRecord;
 
 use crate::testing::{FakePlatform, PublishFault, PublishingHarness, RefreshFault, later};
 
-/// Credentials that expire in half a minute and can be refreshed.
+/// The credentials expire in half a minute and can be refreshed.
 async fn harness(renewals: impl IntoIterator<Item = RefreshFault>) -> PublishingHarness {
     ending(later(30), renewals).await
 }
 
-/// Credentials that expire at that time and can be refreshed.
 async fn ending(ends_at: DateTime<Utc>, renewals: impl IntoIterator<Item = RefreshFault>) -> PublishingHarness {
     let platform = FakePlatform { renewal: Model::Rotating, ..FakePlatform::default() };
     platform.renewals.lock().unwrap().extend(renewals);
@@ -38,7 +37,6 @@ fn renewed(harness: &PublishingHarness) -> u32 {
     *harness.fake.renewed.lock().unwrap()
 }
 
-/// The credentials that a delivery gets for its call.
 async fn given(harness: &PublishingHarness, record: &ConnectionRecord) -> Result<Credentials, AttemptError> {
     let platform = harness.renewable.get("sandbox").unwrap();
     let opened = harness.publishing.credentials.credentials(platform, record, harness.clock.now()).await.unwrap();
@@ -52,13 +50,11 @@ fn token(credentials: &Credentials) -> &str {
     credentials.access_token.expose_secret()
 }
 
-/// A worker claims the refresh and dies.
 async fn crash_during_refresh(harness: &PublishingHarness) {
     let claim = harness.store.claim_refresh(&harness.grant(0).await, harness.clock.now()).await.unwrap();
     assert_eq!(claim, storage::RefreshClaim::Ours);
 }
 
-/// Waits until `until` and asserts that the post is published.
 async fn goes_out(harness: &PublishingHarness, post: &domain::post::Post, until: DateTime<Utc>) {
     harness.live(until).await;
     assert_eq!(harness.fake.texts(), ["Hello"]);
@@ -149,7 +145,6 @@ async fn concurrent_refreshes_make_one_call() {
         match end {
             // A worker that waited in vain uses the old credentials while they are valid.
             Ok(credentials) => assert!(["token1", "first"].contains(&token(&credentials))),
-            // Or tries again later.
             Err(AttemptError::RetryLater { .. }) => {}
             Err(other) => panic!("{other:?}"),
         }
@@ -247,7 +242,6 @@ async fn temporarily_failed_refresh_is_due_again_soon() {
 async fn expired_token_is_refreshed_before_the_due_second() {
     let mut harness = harness([]).await;
     let clock = harness.clock.clone();
-    // The duration of a refresh.
     let on_renewal = Some(Box::new(move || clock.advance(TimeDelta::milliseconds(700))) as _);
     harness.be(FakePlatform { renewal: Model::Rotating, on_renewal, ..FakePlatform::default() });
     let due = later(3600);

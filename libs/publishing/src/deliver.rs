@@ -50,28 +50,24 @@ enum Continue {
     Done,
 }
 
-/// A delivery that a worker processes, and what the worker knows.
 struct AttemptContext<'a> {
     delivery: Delivery,
     post: &'a Post,
-    /// When the post is rolled up, if not at once.
+    /// `None` for an immediate roll-up.
     roll_up_at: Option<DateTime<Utc>>,
     begin_until: DateTime<Utc>,
     admission: Admission,
     /// How many of the profile's last calls were slow.
     slow_calls: u32,
-    /// The segment that the call is about.
     segment_index: usize,
     /// The follow-ups of the post, if its delivery ends with the call.
     follow_ups: Vec<String>,
-    /// The credentials of the call.
     used: Option<&'a CredentialsRecord>,
-    /// The record of the call, after the call.
     attempt: Option<Attempt>,
 }
 
 impl Publishing {
-    /// Takes the steps that a delivery needs now. Any number of workers may call it at any time.
+    /// Any number of workers may call this at any time.
     pub async fn deliver(
         &self,
         platforms: &Registry<dyn Publish>,
@@ -468,8 +464,8 @@ impl Publishing {
         }
     }
 
-    /// Too many calls for the same user, profile or host: tries again later. The post is not rolled up,
-    /// because many deliveries are rescheduled at the same time.
+    /// Too many calls for the same user, profile or host. The post is not rolled up, because many
+    /// deliveries are rescheduled at the same time.
     async fn reschedule_for_permit(
         &self,
         context: &AttemptContext<'_>,

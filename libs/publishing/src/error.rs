@@ -1,4 +1,4 @@
-//! The error of this crate. The queue or the sweep repeats whatever failed.
+//! The queue or the sweep repeats whatever failed.
 
 use cloud::queue::QueueError;
 use connecting::ConnectingError;
@@ -13,7 +13,6 @@ pub enum PublishingError {
     Queue(#[from] QueueError),
     #[error(transparent)]
     Connecting(#[from] ConnectingError),
-    /// The post could not be rolled up.
     #[error(transparent)]
     RollUp(#[from] SchedulingError),
 }

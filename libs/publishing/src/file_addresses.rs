@@ -9,7 +9,7 @@ const LIFETIME: TimeDelta = TimeDelta::hours(24);
 
 #[derive(Clone, Debug)]
 pub struct FileAddresses {
-    /// The public origin of the service, without a trailing slash.
+    /// Without a trailing slash.
     pub origin: String,
     /// The key of the media function, and of `CloudFront` if it serves files.
     pub key: FileKey,
@@ -18,7 +18,7 @@ pub struct FileAddresses {
 }
 
 impl FileAddresses {
-    /// The URL of a file, valid from `now`; `None` if the origin does not serve the file.
+    /// Valid from `now`; `None` if the origin does not serve the file.
     pub(crate) fn url(&self, file: PublicFile, now: DateTime<Utc>) -> Option<String> {
         if file.mime_type().file_type() == FileType::Video && !self.serves_videos {
             return None;

@@ -35,8 +35,7 @@ impl Files<'_> {
         PictureRequest { file: self.path(attachment), bounds }
     }
 
-    /// The URL of a file at this service. Images need one, because Meta refuses object storage
-    /// without fetching.
+    /// Images need a URL of this service, because Meta refuses object storage without fetching.
     fn service_url(&self, file: PublicFile) -> Result<Option<String>, MediaReadError> {
         match self.addresses {
             Some(addresses) => Ok(addresses.url(file, self.now)),

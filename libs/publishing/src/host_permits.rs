@@ -8,24 +8,23 @@ use storage::{LimitSubject, StorageError};
 use crate::Publishing;
 use crate::concurrency_limits::{SLOW_CALL, is_slow};
 
-/// The timeout of a call to a host whose last calls were slow.
+/// For a host whose last calls were slow.
 const SLOW_HOST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The right to call a host. Hosts in the code or in the settings need no permit; hosts that users
-/// name do.
+/// Hosts in the code or in the settings need no permit; hosts that users name do.
 #[derive(Debug, Default)]
 pub(crate) struct HostPermit(Option<LimitedHost>);
 
 #[derive(Debug)]
 struct LimitedHost {
     permit: Permit,
-    /// The timeout of the call, if the host had too many slow calls.
+    /// Set if the host had too many slow calls.
     within: Option<Duration>,
     has_slow_calls: bool,
 }
 
 impl Publishing {
-    /// A permit to call a host that users named.
+    /// `None` if no permit is free.
     pub(crate) async fn acquire_host_permit(&self, host: Option<String>) -> Result<Option<HostPermit>, StorageError> {
         let Some(host) = host else { return Ok(Some(HostPermit::default())) };
         let subject = LimitSubject::host(&host);
@@ -39,8 +38,8 @@ impl Publishing {
         Ok(permit.map(|permit| HostPermit(Some(LimitedHost { permit, within: timeout, has_slow_calls }))))
     }
 
-    /// Calls a host with a permit; `None` if the call exceeded its timeout. A call that took too
-    /// long is recorded as slow if `is_counted` returns true.
+    /// `None` if the call exceeded its timeout. A call that took too long is recorded as slow if
+    /// `is_counted` returns true.
     pub(crate) async fn with_host_permit<T>(
         &self,
         host: HostPermit,
@@ -76,7 +75,6 @@ impl Publishing {
         ended
     }
 
-    /// Releases a permit whose call is not made.
     pub(crate) async fn release_host_permit(&self, host: HostPermit) {
         if let Some(limited) = host.0 {
             self.limiter().release(limited.permit).await;

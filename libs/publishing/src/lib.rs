@@ -38,18 +38,14 @@ pub use error::PublishingError;
 pub use file_addresses::FileAddresses;
 pub use plan::{Planned, Planner};
 
-/// The services and settings that deliveries need.
 #[derive(Clone)]
 pub struct Publishing {
     pub store: Store,
-    /// The media files.
     pub bucket: Bucket,
-    /// Resizes images.
     pub pictures: Arc<dyn Pictures>,
     /// `None` if platforms cannot fetch files from this service.
     pub file_addresses: Option<FileAddresses>,
     pub credentials: CredentialService,
-    /// Brings the next steps of deliveries to the workers.
     pub queue: Arc<dyn Queue>,
     pub clock: Clock,
     pub random: Random,

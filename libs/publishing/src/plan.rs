@@ -38,8 +38,8 @@ const MOVES_AT_ONCE: usize = 4;
 /// calls.
 const MAX_IMMEDIATE_ROLL_UPS: usize = 4_000;
 
-/// The most deliveries of one profile in a tick that are no backlog: one a second, or those of two posts with the most
-/// targets.
+/// The most deliveries of one profile in a tick that are no backlog: one a second, or those of two
+/// posts with the most targets.
 const PROFILE_BURST: usize = 2 * MAX_TARGETS;
 
 /// Rate of the deferred roll-ups: half of what a new table is granted.
@@ -47,13 +47,10 @@ const DEFERRED_ROLL_UPS_PER_SECOND: u32 = 200;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Planned {
-    /// Deliveries put on the queue.
     pub count: usize,
-    /// The delay of the delivery that is overdue for longest.
     pub oldest_overdue: TimeDelta,
 }
 
-/// Queues deliveries that are due soon.
 #[derive(Clone)]
 pub struct Planner {
     pub store: Store,
@@ -63,7 +60,6 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// Queues what is due soon and not planned yet, and what is overdue.
     pub async fn plan(&self) -> Result<Planned, PublishingError> {
         let planned_until = self.store.planned_until().await?;
         self.plan_after(planned_until).await
@@ -186,15 +182,13 @@ impl DeferredRollUps {
     }
 }
 
-/// Counts of deliveries over all shards.
 #[derive(Default)]
 struct Bursts(Mutex<Counts>);
 
 #[derive(Default)]
 struct Counts {
-    /// Those of a user that are due in the same second, without the backlog of profiles.
+    /// Due in the same second, without the backlog of profiles.
     by_second: HashMap<(UserId, i64), usize>,
-    /// Those of a profile in this tick.
     by_profile: HashMap<(UserId, ProfileId), usize>,
 }
 

@@ -36,21 +36,18 @@ pub use self::fake_platform::{FakePlatform, PublishFault, RefreshFault, Register
 use crate::{ConcurrencyLimits, HeldPermits, Planner, Publishing};
 use connecting::CredentialService;
 
-/// This many seconds after noon.
 pub fn later(seconds: i64) -> DateTime<Utc> {
     noon() + TimeDelta::seconds(seconds)
 }
 
-/// Messages, each with the time when it becomes visible.
+/// Each message has the time when it becomes visible.
 pub struct TestQueue {
     clock: Clock,
     waiting: Mutex<Vec<(DateTime<Utc>, DeliveryMessage)>>,
-    /// Refuses messages while true.
     pub down: AtomicBool,
 }
 
 impl TestQueue {
-    /// Removes and returns all messages.
     pub fn take(&self) -> Vec<(DateTime<Utc>, DeliveryMessage)> {
         std::mem::take(&mut *self.waiting.lock().unwrap())
     }
@@ -72,12 +69,10 @@ impl Queue for TestQueue {
 #[derive(Default)]
 pub struct TestEvents {
     seen: Mutex<Vec<Event>>,
-    /// Refuses events while true.
     pub down: AtomicBool,
 }
 
 impl TestEvents {
-    /// Types of the events, in order.
     pub fn types(&self) -> Vec<&'static str> {
         self.seen.lock().unwrap().iter().map(|it| it.detail_type).collect()
     }
@@ -98,13 +93,10 @@ impl EventBus for TestEvents {
     }
 }
 
-/// One deployment, one user, some accounts.
 pub struct PublishingHarness {
     pub scheduling: Scheduling,
     pub publishing: Publishing,
-    /// The enabled platforms.
     pub platforms: Registry<dyn Publish>,
-    /// The enabled platforms, for refreshes.
     pub renewable: Registry<dyn Platform>,
     pub store: Store,
     pub clock: Clock,
@@ -117,7 +109,6 @@ pub struct PublishingHarness {
     next_tick: Mutex<DateTime<Utc>>,
 }
 
-/// The period of the sweep.
 pub const TICK: TimeDelta = TimeDelta::seconds(60);
 
 fn registries(platform: &Arc<FakePlatform>) -> (Registry<dyn Publish>, Registry<dyn Platform>) {
@@ -207,7 +198,6 @@ impl PublishingHarness {
         harness
     }
 
-    /// Replaces the platform.
     pub fn be(&mut self, platform: FakePlatform) {
         self.fake = Arc::new(platform);
         (self.platforms, self.renewable) = registries(&self.fake);
@@ -219,7 +209,7 @@ impl PublishingHarness {
         Planner { store, queue, clock, concurrency_limits }
     }
 
-    /// Credentials that expire at that time; those that expire can be refreshed.
+    /// Credentials that expire can be refreshed.
     pub fn credentials(expires_at: Option<DateTime<Utc>>) -> Credentials {
         Credentials {
             refresh_token: expires_at.map(|_| "renew".into()),
@@ -228,7 +218,6 @@ impl PublishingHarness {
         }
     }
 
-    /// Connects an account with a grant of its own, or connects it again.
     pub async fn connect(&self, account: &Connection, credentials: Credentials, refresh_at: Option<DateTime<Utc>>) {
         let context = grant_context(account.user_id, &account.account());
         let sealed = self.sealer.seal(credentials.to_bytes().expose_secret().as_bytes(), &context).await.unwrap();
@@ -237,7 +226,6 @@ impl PublishingHarness {
         assert_eq!(connected, Connected::Done { left: Vec::new() });
     }
 
-    /// The user completes the connect flow of an account again.
     pub async fn reconnect(&self, account: usize, credentials: Credentials, refresh_at: Option<DateTime<Utc>>) {
         self.connect(&self.accounts[account], credentials, refresh_at).await;
     }
@@ -247,23 +235,20 @@ impl PublishingHarness {
         self.store.connection(self.user.user_id, id).await.unwrap().unwrap()
     }
 
-    /// The record with the credentials of the account.
     pub async fn grant(&self, account: usize) -> CredentialsRecord {
         self.store.connection_credentials(&self.connection(account).await).await.unwrap().unwrap()
     }
 
-    /// The current credentials of the account.
     pub async fn stored_credentials(&self, account: usize) -> Credentials {
         let record = self.grant(account).await;
         Credentials::from_bytes(&self.sealer.open(&record.sealed, &record.context()).await.unwrap()).unwrap()
     }
 
-    /// Schedules a post to every account.
     pub async fn schedule(&self, content: &str, at: DateTime<Utc>) -> Post {
         self.schedule_thread(&[content], None, at).await
     }
 
-    /// Schedules a thread with these texts to every account, with a first comment.
+    /// With a first comment, to every account.
     pub async fn schedule_thread(&self, texts: &[&str], comment: Option<&str>, at: DateTime<Utc>) -> Post {
         let options = comment.map(|it| (FIRST_COMMENT.to_owned(), it.into())).into_iter().collect();
         let options = RequestedOptions { said: options, ..RequestedOptions::default() };
@@ -301,7 +286,6 @@ impl PublishingHarness {
         self.change(post, Changes { scheduled_at: Some(at), ..Changes::default() }).await
     }
 
-    /// The current state of a post.
     pub async fn post(&self, post: &Post) -> Post {
         self.store.post(post.user_id, post.post_id).await.unwrap().unwrap()
     }
@@ -310,7 +294,6 @@ impl PublishingHarness {
         self.store.deliveries(post.user_id, post.post_id).await.unwrap()
     }
 
-    /// The delivery of a post with one target.
     pub async fn delivery(&self, post: &Post) -> Delivery {
         let mut deliveries = self.deliveries(post).await;
         assert_eq!(deliveries.len(), 1);
@@ -341,7 +324,6 @@ impl PublishingHarness {
         due
     }
 
-    /// Delivers the same message with several workers at once.
     pub async fn deliver(&self, message: DeliveryMessage, workers: usize) {
         let deliver = |_| {
             let (publishing, platforms) = (self.publishing.clone(), self.platforms.clone());
@@ -369,7 +351,6 @@ impl PublishingHarness {
                 if let Err(error) = self.planner().plan().await {
                     assert!(self.queue.down.load(Ordering::SeqCst), "{error}");
                 }
-                // Skips ticks that find nothing.
                 let next = self.due().await.iter().map(|it| it.due_at - PLAN_WINDOW).min().unwrap_or(until);
                 let ticks = (next.max(at + TICK) - at).num_milliseconds().div_euclid(TICK.num_milliseconds());
                 *self.next_tick.lock().unwrap() = at + TICK * i32::try_from(ticks).unwrap();

@@ -7,12 +7,10 @@ use domain::delivery::{AttemptError, MessageKind, Note, Resolution};
 use domain::post::SegmentKind;
 use domain::text::without_full_stop;
 
-/// The kind of call that failed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Phase {
     /// Uploading files and other calls that make nothing public.
     Preparation,
-    /// The publish call of this segment.
     Publish(SegmentKind),
 }
 
@@ -99,7 +97,6 @@ fn after_refusal(segment: SegmentKind, platform: &str) -> String {
     }
 }
 
-/// The error of a post that its platform has removed since its publication.
 pub(crate) fn removed_post(reason: &str, connection: &Connection) -> String {
     let platform = &connection.rules.title;
     let reason = without_full_stop(reason);
@@ -165,7 +162,6 @@ fn not_confirmed(segment: SegmentKind, connection: &Connection, reason: &str) ->
     )
 }
 
-/// Replaces the reason of a look-up by a text for the user.
 pub(crate) fn resolution_with_user_message(
     resolution: Resolution,
     segment: SegmentKind,
@@ -190,7 +186,7 @@ pub(crate) fn resolution_with_user_message(
     }
 }
 
-/// Where the user can see the posts of the account: its URL, or its name.
+/// The URL of the account, or its name.
 fn account_location(connection: &Connection) -> String {
     let account = &connection.profile;
     match (&account.profile_url, &account.username) {

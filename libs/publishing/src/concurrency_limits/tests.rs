@@ -36,7 +36,6 @@ async fn delivery_without_permit_is_rescheduled_without_an_attempt() {
     assert!(later(10) <= waiting.next_step_at && waiting.next_step_at <= later(13), "{}", waiting.next_step_at);
     assert_eq!(harness.post(&post).await.status, PostStatus::Scheduled);
 
-    // The permits expire.
     harness.live(noon() + LEASE_DURATION + TimeDelta::seconds(60)).await;
     assert_eq!((harness.fake.texts(), harness.fake.calls()), (vec!["Hello".to_owned()], 1));
     assert_eq!(
@@ -46,7 +45,6 @@ async fn delivery_without_permit_is_rescheduled_without_an_attempt() {
     );
 }
 
-/// From now on, posts are for an account of a new profile.
 async fn switch_to_profile(harness: &mut PublishingHarness) -> ProfileId {
     let profile = a_profile(&harness.user);
     assert_eq!(harness.store.create_profile(&profile, None).await.unwrap(), ProfileCreated::Done);

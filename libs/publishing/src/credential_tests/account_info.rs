@@ -1,4 +1,4 @@
-//! Account info, which is read with each refresh and every week.
+//! Account info is read with each refresh and every week.
 
 use domain::connection::{AccountInfo, Connection};
 use domain::rules::{Counting, Rule};

@@ -14,18 +14,15 @@ use tokio::sync::Barrier;
 use super::*;
 use crate::testing::Registered;
 
-/// How many grants are refreshed at once.
 const CONCURRENT: usize = 8;
 
-/// After so many unreachable calls in a row, the other platforms come first.
+/// Calls in a row, after which the other platforms come first.
 const UNREACHABLE_CALLS: usize = 8;
 
-/// A deployment with this platform and no accounts.
 async fn harness(platform: FakePlatform) -> PublishingHarness {
     PublishingHarness::with(0, FakePlatform { renewal: Model::Rotating, ..platform }).await
 }
 
-/// Connects `count` accounts on a platform whose credentials are due at noon.
 async fn accounts(
     harness: &PublishingHarness,
     provider: &str,
@@ -49,7 +46,6 @@ fn ending() -> Credentials {
     PublishingHarness::credentials(Some(later(600)))
 }
 
-/// Number of entries of the index until then.
 async fn waiting(harness: &PublishingHarness, until: DateTime<Utc>) -> usize {
     let mut count = 0;
     for shard in 0..REFRESH_SHARDS {
@@ -184,14 +180,12 @@ async fn ninth_refresh_waits_until_another_ends() {
     assert_eq!((ended, harness.fake.renewing.lock().unwrap().1), (None, 8));
 }
 
-/// A platform with another name whose refresh takes this long.
 fn slow(name: &'static str, clock: &Clock, seconds: i64) -> FakePlatform {
     let clock = clock.clone();
     let on_renewal = Box::new(move || clock.advance(TimeDelta::seconds(seconds)));
     FakePlatform { name: Some(name), renewal: Model::Rotating, on_renewal: Some(on_renewal), ..FakePlatform::default() }
 }
 
-/// Adds this platform to the one of the rig.
 fn add_platform(harness: &mut PublishingHarness, platform: FakePlatform) -> Arc<FakePlatform> {
     let platform = Arc::new(platform);
     harness.renewable = Registry::from_adapters(vec![

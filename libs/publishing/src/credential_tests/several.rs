@@ -1,5 +1,3 @@
-//! A grant that covers several accounts.
-
 use domain::connection::Connection;
 use domain::testing::a_connection;
 use storage::testing::a_connect_flow;

@@ -1,5 +1,3 @@
-//! Storing new credentials when the store or the sealer fails.
-
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use cloud::seal::{SealError, Sealer};
@@ -47,7 +45,6 @@ async fn new_credentials_are_stored_despite_a_short_store_outage() {
     assert_eq!(harness.stored_credentials(0).await.refresh_token.unwrap().expose_secret(), "renew1");
 }
 
-/// Seals this many times, then fails.
 struct FailingSealer {
     sealer: Arc<dyn Sealer>,
     left: AtomicU32,

@@ -8,8 +8,7 @@ use super::AttemptContext;
 use crate::Publishing;
 
 impl AttemptContext<'_> {
-    /// The context after a call, which began and ended at these times. The messages are those for
-    /// the user.
+    /// The messages are those for the user.
     pub(super) fn attempted<T>(
         self,
         step: AttemptStep,
@@ -25,7 +24,6 @@ impl AttemptContext<'_> {
         Self { attempt: Some(attempt), ..self }
     }
 
-    /// The context after a look-up.
     pub(super) fn looked_up(
         self,
         times: (DateTime<Utc>, DateTime<Utc>),
@@ -47,8 +45,7 @@ impl AttemptContext<'_> {
 }
 
 impl Publishing {
-    /// Stores an attempt and logs it. A failed write is only logged: the delivery does not depend on
-    /// the record.
+    /// A failed write is only logged: the delivery does not depend on the record.
     pub(super) async fn record_attempt(&self, attempt: Option<&Attempt>) {
         let Some(attempt) = attempt else { return };
         let Attempt { step, outcome, error_kind, http_status, message, duration_ms, .. } = attempt;

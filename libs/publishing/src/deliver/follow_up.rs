@@ -13,7 +13,7 @@ use crate::host_permits::HostPermit;
 use crate::user_messages::removed_post;
 use crate::{Publishing, PublishingError};
 
-/// Names of the follow-ups of a post, whichever of its segments this request is for.
+/// The names do not depend on the segment of the request.
 pub(super) fn follow_up_names(
     platform: &dyn Publish,
     request: &PublishRequest<'_>,
@@ -75,7 +75,6 @@ impl Publishing {
         self.keep(&context, after, now).await
     }
 
-    /// Records that no call could be made for the next follow-up now.
     pub(super) async fn follow_up_not_called(
         &self,
         context: &AttemptContext<'_>,
@@ -87,7 +86,6 @@ impl Publishing {
         self.keep(context, after, now).await
     }
 
-    /// Ends the next follow-up without another attempt.
     pub(super) async fn give_up_follow_up(
         &self,
         context: &AttemptContext<'_>,
@@ -100,7 +98,6 @@ impl Publishing {
         self.keep(context, after, now).await
     }
 
-    /// Ends all follow-ups, because the account is gone.
     pub(super) async fn drop_follow_ups(
         &self,
         context: &AttemptContext<'_>,
@@ -128,7 +125,7 @@ fn log_missed(before: &Delivery, after: &Delivery, why: &'static str) {
     );
 }
 
-/// The kind of the error for the log. Its reason is not logged.
+/// For the log. The reason of the error is not logged.
 fn error_kind(error: &AttemptError) -> &'static str {
     match error {
         AttemptError::Refused { .. } => "refused",

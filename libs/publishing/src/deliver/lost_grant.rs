@@ -8,8 +8,8 @@ use super::AttemptContext;
 use crate::Publishing;
 
 impl Publishing {
-    /// Checks whether the grant is lost before the delivery waits for its user. If there is no time
-    /// for a refresh, the next worker does it.
+    /// Checks before the delivery waits for its user. If there is no time for a refresh, the next
+    /// worker does it.
     pub(super) async fn check_lost_grant(
         &self,
         context: &AttemptContext<'_>,

@@ -7,7 +7,6 @@ use domain::options::Options;
 use domain::post::{SegmentKind, Target};
 use platforms::ReplyTo;
 
-/// The index of the segment that this step is about.
 pub(super) fn segment_index(delivery: &Delivery, next: NextStep) -> usize {
     match next {
         NextStep::Prepare(index) => index,
@@ -16,7 +15,6 @@ pub(super) fn segment_index(delivery: &Delivery, next: NextStep) -> usize {
     }
 }
 
-/// The options that apply to a segment of this kind.
 pub(super) fn segment_options(target: &Target, kind: SegmentKind) -> Cow<'_, Options> {
     match kind {
         SegmentKind::Post => Cow::Borrowed(&target.options),
@@ -25,12 +23,12 @@ pub(super) fn segment_options(target: &Target, kind: SegmentKind) -> Cow<'_, Opt
     }
 }
 
-/// By this, a platform can recognize a repetition of this segment and revision.
+/// A platform can recognize a repetition of this segment and revision by the reference.
 pub(super) fn reference(delivery: &Delivery, segment: usize) -> String {
     format!("{}-{}-{}-{}", delivery.post_id, delivery.target_id, delivery.revision, segment)
 }
 
-/// What a segment follows; `None` while that is not public yet.
+/// `None` while the post or segment to reply to is not public.
 pub(super) fn reply_to(published: &[Published], segment: usize, kind: SegmentKind) -> Option<ReplyTo<'_>> {
     let parent = published.get(segment.checked_sub(1)?)?;
     let root = published.first()?;

@@ -20,7 +20,7 @@ use super::*;
 use crate::testing::{FakePlatform, PublishFault, PublishingHarness, SETTLES, TICK, later};
 use scheduling::Changed;
 
-/// Asserts that the post is published once, with nothing left to do.
+/// Exactly once, with nothing left to do.
 async fn assert_published_once(harness: &PublishingHarness, post: &Post, content: &str) {
     assert_eq!(harness.fake.texts(), [content]);
     let now = harness.post(post).await;

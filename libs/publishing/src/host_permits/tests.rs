@@ -19,7 +19,6 @@ fn within(permit: Option<HostPermit>) -> Option<Duration> {
     permit.unwrap().0.unwrap().within
 }
 
-/// A call of this host that took too long and failed, or succeeded.
 async fn make_slow_call(harness: &PublishingHarness, host: &str, failed: bool) {
     let permit = leave_for(&harness.publishing, host).await.unwrap();
     let call = async { harness.clock.skip_to(harness.clock.now() + SLOW_CALL) };

@@ -16,15 +16,12 @@ use tokio::sync::{Barrier, Notify};
 /// How long a call that was cut off may still take effect.
 pub const SETTLES: TimeDelta = TimeDelta::seconds(65);
 
-/// The result of a publish call.
 #[derive(Clone, Debug)]
 pub enum PublishFault {
     Public,
     Refused,
     Busy(Option<DateTime<Utc>>),
-    /// The grant is gone.
     Gone,
-    /// The prepared post has expired.
     Stale,
     /// The post becomes public, and the response is lost.
     LostAnswer,
@@ -34,11 +31,9 @@ pub enum PublishFault {
     LostCall,
     /// The platform returns an error of its own, and nothing becomes public.
     TheirError,
-    /// The platform refuses a duplicate.
     Duplicate,
 }
 
-/// The result of a refresh.
 #[derive(Clone, Debug)]
 pub enum RefreshFault {
     /// With a new refresh token.
@@ -49,7 +44,6 @@ pub enum RefreshFault {
     Unreachable,
 }
 
-/// A public post.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Public {
     pub account: String,
@@ -62,7 +56,6 @@ pub struct Public {
     pub token: String,
 }
 
-/// Holds one call until the test opens it.
 #[derive(Default)]
 pub struct Gate {
     entered: Notify,
@@ -70,7 +63,6 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Waits until a call is held.
     pub async fn entered(&self) {
         self.entered.notified().await;
     }
@@ -85,20 +77,18 @@ impl Gate {
     }
 }
 
-/// The platform. Whatever a test does not set succeeds.
+/// Whatever a test does not set succeeds.
 #[derive(Default)]
 pub struct FakePlatform {
     /// Replaces the name `sandbox`.
     pub name: Option<&'static str>,
     pub public: Mutex<Vec<Public>>,
-    /// The times of the publish calls.
     pub calls: Mutex<Vec<DateTime<Utc>>>,
     /// Whether each call was marked as possibly a repetition.
     pub doubted: Mutex<Vec<bool>>,
     pub faults: Mutex<VecDeque<PublishFault>>,
-    /// Overrides for the next look-ups.
     pub resolutions: Mutex<VecDeque<Resolution>>,
-    /// Override for all look-ups.
+    /// For all look-ups.
     pub always: Mutex<Option<Resolution>>,
     pub looks: Mutex<u32>,
     /// For each look-up: the time from which posts are read, and the begin of the latest call.
@@ -109,29 +99,21 @@ pub struct FakePlatform {
     pub listed_after: TimeDelta,
     /// Recognizes posts only by their content, and may return ids of other posts.
     pub by_looks: bool,
-    /// Overrides for the ids of the next posts.
     pub ids: Mutex<VecDeque<String>>,
-    /// How long before its time preparation begins.
     pub lead: Option<TimeDelta>,
-    /// Overrides for the next preparation steps.
     pub steps: Mutex<VecDeque<Result<Step, AttemptError>>>,
-    /// Runs during each preparation step.
     pub on_step: Option<Box<dyn Fn() + Send + Sync>>,
     pub prepared: Mutex<Vec<Option<String>>>,
-    /// Names of the follow-ups of a publication.
     pub follow_ups: Vec<&'static str>,
-    /// Overrides for the next follow-ups.
     pub following: Mutex<VecDeque<Result<Followed, AttemptError>>>,
     /// The follow-ups that were called, with the progress that they received.
     pub followed: Mutex<Vec<(String, Option<String>)>>,
-    /// Results of the next account reads.
     pub about: Mutex<VecDeque<Result<Option<AccountDetails>, AttemptError>>>,
     pub renewal: platforms::RefreshPolicy,
     pub renewals: Mutex<VecDeque<RefreshFault>>,
     pub renewed: Mutex<u32>,
     /// Refreshes in progress, and the highest number of them.
     pub renewing: Mutex<(usize, usize)>,
-    /// Runs during each refresh.
     pub on_renewal: Option<Box<dyn Fn() + Send + Sync>>,
     /// Refreshes continue when this many have started.
     pub meeting: Option<Barrier>,

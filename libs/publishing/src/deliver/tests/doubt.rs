@@ -1,5 +1,3 @@
-//! Publish calls with an unknown outcome.
-
 use domain::delivery::{FailureClass, RETRY_WINDOW};
 use fakes::conformance::log::Log;
 use platforms::Registry;

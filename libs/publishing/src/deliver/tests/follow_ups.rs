@@ -19,7 +19,6 @@ fn followed(harness: &PublishingHarness) -> Vec<String> {
     harness.fake.followed.lock().unwrap().iter().map(|it| it.0.clone()).collect()
 }
 
-/// The missed follow-ups and the reasons in the log.
 fn missed_in(log: &Log) -> Vec<String> {
     let lines = log.text();
     let field = |line: &str, name: &str| {
@@ -51,7 +50,8 @@ async fn follow_ups_run_in_order_and_delay_nothing() {
     assert_eq!((harness.fake.calls(), missed_in(&log)), (1, vec![]));
 }
 
-/// An hour later, the platform shows the post; a day later it has removed it. The post has failed, and can be sent again.
+/// An hour later, the platform shows the post; a day later it has removed it. The post has failed,
+/// and can be sent again.
 #[tokio::test]
 async fn post_that_the_platform_removed_has_failed() {
     let review = |progress: &str, at| Ok(Followed::Again { progress: progress.to_owned(), at });
@@ -112,7 +112,7 @@ async fn failing_follow_up_is_given_up_within_the_hour() {
     assert_eq!(missed_in(&log), ["comment 1 busy", "playlist 1 busy"], "once each, and not for every try");
 }
 
-/// A post whose worker died after the publication, with a comment and a playlist as follow-ups.
+/// The follow-ups are a comment and a playlist.
 async fn crash_after_publication(harness: &PublishingHarness) -> (Post, Delivery) {
     let post = harness.schedule("Hello", noon()).await;
     harness.queue.take();

@@ -1,5 +1,3 @@
-//! Accounts whose grant is gone until their user connects them again.
-
 use domain::delivery::RETRY_WINDOW;
 use domain::post::Authority;
 

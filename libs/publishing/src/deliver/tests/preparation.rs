@@ -1,5 +1,3 @@
-//! Preparation: everything before the publish call.
-
 use domain::delivery::LEASE_DURATION;
 
 use super::*;

@@ -1,5 +1,3 @@
-//! The records of what each call did.
-
 use domain::attempt::{Attempt, AttemptOutcome, AttemptStep};
 use platforms::Followed;
 
@@ -9,7 +7,7 @@ async fn attempts(harness: &PublishingHarness, post: &Post) -> Vec<Attempt> {
     harness.store.attempts(post.user_id, post.post_id, harness.clock.now()).await.unwrap()
 }
 
-/// Steps and outcomes, oldest first.
+/// Oldest first.
 async fn recorded_attempts(harness: &PublishingHarness, post: &Post) -> Vec<(AttemptStep, AttemptOutcome)> {
     attempts(harness, post).await.iter().rev().map(|it| (it.step, it.outcome)).collect()
 }

@@ -1,5 +1,3 @@
-//! Threads and first comments.
-
 use domain::post::Changes;
 use domain::testing::text;
 
