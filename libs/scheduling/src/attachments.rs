@@ -17,17 +17,14 @@ use crate::{Scheduling, SchedulingError};
 /// The most parts of a file that are read to find its facts. Most files need one or two.
 const MAX_PARTS: usize = 8;
 
-/// Number of files checked in the bucket concurrently.
 const CONCURRENCY: usize = 8;
 
 /// How long a request waits for the inspection of its documents, in all. The functions that clients
 /// call time out after 29 seconds.
 const INSPECTION_TIMEOUT: TimeDelta = TimeDelta::seconds(12);
 
-/// The pause before the result of an inspection is read again.
 const INSPECTION_POLL: TimeDelta = TimeDelta::milliseconds(200);
 
-/// Result of the check of one file.
 enum CheckedFile {
     Usable(Attachment),
     Unusable(UnusableFile),
@@ -61,8 +58,8 @@ impl std::fmt::Display for UnusableFile {
 }
 
 impl Scheduling {
-    /// The named files as attachments without alt text, each once. An unusable file is an error at
-    /// every field that names it. Another user's file is reported as if it did not exist.
+    /// Each file once, without alt text. An unusable file is an error at every field that names it.
+    /// Another user's file is reported as if it did not exist.
     pub(crate) async fn attach(
         &self,
         user: UserId,
@@ -92,8 +89,7 @@ impl Scheduling {
         Ok(usable.collect())
     }
 
-    /// Marks the files of a post as used, before the post is written. A file that was removed
-    /// meanwhile is an error.
+    /// Call this before the post is written. A file that was removed meanwhile is an error.
     ///
     /// If the write of the post fails, a file is kept that no post uses. In the other order a post
     /// could lose its file.
@@ -125,7 +121,6 @@ impl Scheduling {
         }
     }
 
-    /// Checks a file in the bucket.
     async fn verify(&self, medium: &Medium, deadline: DateTime<Utc>) -> Result<CheckedFile, SchedulingError> {
         let object = self.bucket.head(&medium.path().to_string(), PART_BYTES).await?;
         let Some(object) = object else { return Ok(CheckedFile::Unusable(UnusableFile::NotUploaded)) };
@@ -163,7 +158,6 @@ impl Scheduling {
         Ok(Facts { document: facts, ..Facts::default() })
     }
 
-    /// Reads the facts of a file from its parts.
     async fn facts(&self, medium: &Medium, mut parts: Parts) -> Result<Facts, SchedulingError> {
         for _ in 1..MAX_PARTS {
             let missing = match parts.facts(medium.mime_type) {
@@ -186,7 +180,7 @@ fn attachment(medium: &Medium, size_bytes: u64, facts: Facts) -> Attachment {
     Attachment { media_id, mime_type, size_bytes, alt_text: None, facts: Some(facts) }
 }
 
-/// Ids of the records that a request needs, each once.
+/// Each id once.
 pub(crate) fn ids<'n>(named: impl IntoIterator<Item = &'n MediaReference>) -> BTreeSet<MediaId> {
     named.into_iter().map(|it| it.path.media()).collect()
 }

@@ -1,5 +1,3 @@
-//! Compares the cost of a post with the remaining budgets of its user.
-
 use domain::budget::MilliDollars;
 use domain::post::{Accounts, Post, changes};
 use storage::StorageError;
@@ -7,8 +5,8 @@ use storage::StorageError;
 use crate::Scheduling;
 
 impl Scheduling {
-    /// A text for the user if the post would exceed a budget, else `None`. The conditional write
-    /// that follows decides.
+    /// A text for the user if the post would exceed a budget. The conditional write that follows
+    /// decides.
     pub(crate) async fn check_budget(
         &self,
         before: Option<&Post>,

@@ -24,11 +24,9 @@ use crate::{Scheduling, SchedulingError};
 #[derive(Debug)]
 pub enum Changed {
     Done(Box<Post>),
-    /// The post was deleted meanwhile.
     NotThere,
     /// The plan or the monthly budget does not allow the change; text for the user.
     NotInPlan(String),
-    /// The post has another revision than the request names.
     Stale,
     /// The caller may only write drafts, and the post is not a draft or would not stay one.
     DraftsOnly,
@@ -37,15 +35,14 @@ pub enum Changed {
     Invalid(ValidationErrors),
 }
 
-/// Decision on a change, before anything is written.
 enum ChangeDecision {
-    /// The new version of the post.
     Accepted(Box<Post>),
     Refused(Changed),
 }
 
 impl Scheduling {
-    /// Changes a post that was read for this owner. Concurrent changes of one post are applied one after the other.
+    /// The post was read for its owner. Concurrent changes of one post are applied one after the
+    /// other.
     pub async fn change_post(
         &self,
         owner: impl Into<Owner>,
@@ -58,7 +55,7 @@ impl Scheduling {
         changed
     }
 
-    /// Retry loop of `change_post`. The files that it reserved are in `reserved`.
+    /// Adds the files that it reserves to `reserved`.
     async fn change_with_retries(
         &self,
         owner: Owner,
@@ -137,7 +134,7 @@ impl Scheduling {
         }
     }
 
-    /// Deletes a post that was read for this owner, if `if_match` matches it.
+    /// The post was read for its owner.
     pub async fn delete_post(
         &self,
         owner: impl Into<Owner>,
@@ -188,7 +185,7 @@ impl Scheduling {
         self.await_next_try(retries).await
     }
 
-    /// Decides on a change. The files that it reserves are in `reserved`.
+    /// Adds the files that it reserves to `reserved`.
     async fn decide_change(
         &self,
         owner: Owner,
@@ -270,13 +267,12 @@ fn unpublished_targets(post: &Post) -> impl Iterator<Item = &Target> {
     post.targets.iter().filter(move |it| has_deliveries && it.status != TargetStatus::Published)
 }
 
-/// Ids of the connections that a change needs, each once.
+/// Each id once.
 fn connection_ids(before: &Post, request: &Changes) -> BTreeSet<ConnectionId> {
     let named = request.targets.iter().flatten().map(|it| it.connection_id);
     before.targets.iter().map(|it| it.connection_id).chain(named).collect()
 }
 
-/// Files that the post does not have yet.
 fn added(before: &Post, request: &Changes) -> Vec<MediaReference> {
     request.files().filter(|it| it.find_in(before.files()).is_none()).cloned().collect()
 }

@@ -1,5 +1,3 @@
-//! The environment variables of a function that schedules posts.
-
 use std::sync::Arc;
 
 use aws_config::SdkConfig;
@@ -17,8 +15,8 @@ use storage::Store;
 use crate::{PostRules, RollUps, Scheduling};
 
 impl Scheduling {
-    /// Reads `EVENT_BUS`, `QUEUE_URL`, `PICTURES_QUEUE_URL`, the variables of [`BucketConfig::from_env`] and those of
-    /// [`PostRules::from_env`].
+    /// Reads `EVENT_BUS`, `QUEUE_URL`, `PICTURES_QUEUE_URL`, the variables of
+    /// [`BucketConfig::from_env`] and those of [`PostRules::from_env`].
     pub fn from_env(aws: &SdkConfig, store: Store) -> Result<Self, ConfigError> {
         let (clock, random, sqs) = (Clock::System, Random::Os, aws_sdk_sqs::Client::new(aws));
         let events = Arc::new(EventBridge::new(aws, required("EVENT_BUS")?));

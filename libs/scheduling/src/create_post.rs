@@ -1,5 +1,3 @@
-//! Creates posts: drafts, and scheduled posts with their deliveries.
-
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
@@ -23,26 +21,22 @@ pub enum Created {
     Refused(NotCreated),
 }
 
-/// Why no post was created.
 #[derive(Debug)]
 pub enum NotCreated {
-    /// The idempotency key was used for another request.
     KeyReused,
     /// The plan or the monthly budget does not allow the post; text for the user.
     NotInPlan(String),
-    /// The user was deleted.
     NoUser,
     Invalid(ValidationErrors),
 }
 
-/// Decision on a request for a new post, before anything is written.
 pub(crate) enum PostDecision {
     Accepted(Box<Post>),
     Refused(NotCreated),
 }
 
 impl Scheduling {
-    /// Creates a draft, or a scheduled post if it has a time. With a key, a repeated request gets the
+    /// Creates a scheduled post if the request has a time. With a key, a repeated request gets the
     /// first response again.
     pub async fn create_post(
         &self,
@@ -56,7 +50,7 @@ impl Scheduling {
         created
     }
 
-    /// Retry loop of `create_post`. The files that it reserved are in `reserved`.
+    /// Adds the files that it reserves to `reserved`.
     async fn create_with_retries(
         &self,
         owner: Owner,

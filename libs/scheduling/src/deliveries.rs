@@ -13,7 +13,6 @@ use crate::Scheduling;
 const MAX_THREAD_LEAD: TimeDelta = TimeDelta::minutes(30);
 
 impl Scheduling {
-    /// The deliveries that a post still needs.
     pub(crate) fn new_deliveries(&self, post: &Post, now: DateTime<Utc>) -> Vec<Delivery> {
         let lead_time = |target: &Target| {
             let segments = post.segments(target);
@@ -38,8 +37,8 @@ impl Scheduling {
 /// Queues the deliveries that are due before the sweep is certain to plan them. If a message is lost
 /// here, its delivery is late, not lost.
 ///
-/// Only the plan sees bursts. So these deliveries need permits, except for the next step of a delivery that the plan
-/// admitted without one.
+/// Only the plan sees bursts. So these deliveries need permits, except for the next step of a
+/// delivery that the plan admitted without one.
 pub async fn queue_imminent(queue: &dyn Queue, deliveries: &[Delivery], admission: Admission, now: DateTime<Utc>) {
     let messages = imminent(deliveries, admission, now);
     if messages.is_empty() {

@@ -50,15 +50,11 @@ pub use validate_post::{PostValidated, Warning};
 /// The functions that clients call time out after 29 seconds.
 const WRITE_RETRY_WINDOW: TimeDelta = TimeDelta::seconds(12);
 
-/// The services that the operations on posts need.
 #[derive(Clone)]
 pub struct Scheduling {
     pub store: Store,
-    /// The media files.
     pub bucket: Bucket,
-    /// Has documents inspected.
     pub pictures: Arc<dyn Pictures>,
-    /// Brings deliveries to the workers.
     pub queue: Arc<dyn Queue>,
     pub events: Arc<dyn EventBus>,
     pub clock: Clock,
@@ -68,34 +64,28 @@ pub struct Scheduling {
     pub rules: PostRules,
 }
 
-/// What decides whether and when a post can be published.
 #[derive(Clone, Debug, Default)]
 pub struct PostRules {
-    /// How long each platform prepares.
     pub leads: LeadTimesByPlatform,
-    /// The options of each platform.
     pub vocabulary: PlatformOptions,
-    /// The size limits of media files.
     pub media_limits: MediaLimits,
     pub plans: Plans,
-    /// What the posts of a user may cost.
     pub budgets: Budgets,
 }
 
 impl Scheduling {
-    /// The retries of a client's write.
     fn write_retries(&self) -> Backoff {
         Backoff::until(self.clock.now() + WRITE_RETRY_WINDOW, self.random.clone())
     }
 
-    /// Waits for the next try of a write that conflicted; an error if it would be too late.
+    /// An error if the next try would be too late.
     async fn await_next_try(&self, retries: &mut Backoff) -> Result<(), SchedulingError> {
         let at = retries.next(self.clock.now()).ok_or(SchedulingError::Contended)?;
         cloud::timer::sleep_until(&self.clock, at).await;
         Ok(())
     }
 
-    /// Writes a post. `None` if other writers conflicted every time.
+    /// `None` if other writers conflicted every time.
     async fn try_write_post(
         &self,
         write: &PostWrite<'_>,
@@ -114,7 +104,6 @@ impl Scheduling {
         Ok(Some(written))
     }
 
-    /// Puts an event on the bus that was written with the change it describes.
     async fn publish_event(&self, event: Option<Event>) {
         if let Some(event) = event {
             publish_event(self.events.as_ref(), &event).await;

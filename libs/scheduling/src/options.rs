@@ -6,8 +6,7 @@ use domain::validation_errors::ValidationErrors;
 use crate::Scheduling;
 
 impl Scheduling {
-    /// Adds the errors of the options of new targets. Names are checked always, values once the
-    /// post is scheduled.
+    /// Checks names always, values once the post is scheduled.
     pub(crate) fn check_options(
         &self,
         named: &[NewTarget],

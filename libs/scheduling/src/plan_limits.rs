@@ -1,5 +1,5 @@
-//! Compares the scheduled posts of a user and a profile with the limits of the plan of the user. Requests that run at one
-//! time can exceed a limit by their number.
+//! Compares the scheduled posts of a user and a profile with the limits of the plan of the user.
+//! Requests that run at one time can exceed a limit by their number.
 
 use domain::plan::Plan;
 use domain::post::Post;
@@ -7,7 +7,7 @@ use storage::{PostContext, StorageError};
 
 use crate::Scheduling;
 
-/// A message if the user has as many scheduled posts as the plan allows.
+/// `None` below the limit; else a message for the user.
 pub(crate) fn user_limit(plan: &Plan, context: &PostContext) -> Option<String> {
     let max = plan.max_scheduled_posts.filter(|it| u64::from(*it) <= context.counts.scheduled)?;
     Some(format!(
@@ -17,7 +17,7 @@ pub(crate) fn user_limit(plan: &Plan, context: &PostContext) -> Option<String> {
 }
 
 impl Scheduling {
-    /// A message if the profile of the post has as many scheduled posts as the plan allows.
+    /// `None` below the limit; else a message for the user.
     pub(crate) async fn profile_limit(&self, plan: &Plan, post: &Post) -> Result<Option<String>, StorageError> {
         let (Some(max), Some(profile)) = (plan.max_scheduled_posts_per_profile, &post.of_profile) else {
             return Ok(None);

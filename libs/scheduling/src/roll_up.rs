@@ -27,7 +27,6 @@ const MAX_ATTEMPTS: u32 = 8;
 /// of the same second.
 const AT_ONCE: usize = 4;
 
-/// The roll-ups of a process.
 #[derive(Clone)]
 pub struct RollUps {
     store: Store,

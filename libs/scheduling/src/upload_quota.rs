@@ -1,5 +1,3 @@
-//! Compares the uploads of a post with the quota of the deployment's app.
-
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -12,8 +10,9 @@ impl Scheduling {
         post.with_upload_days(accounts, |platform, media| self.rules.leads.before(platform, media), now)
     }
 
-    /// A warning for each account whose platform may accept the post only on a later day, because all uploads of its day
-    /// are taken. A platform that accepts fewer than its quota delays posts, too, so this is no error.
+    /// A warning for each account whose platform may accept the post only on a later day, because
+    /// all uploads of its day are taken. A platform that accepts fewer than its quota delays posts,
+    /// too, so this is no error.
     pub(crate) async fn quota_warnings(
         &self,
         post: &Post,

@@ -1,5 +1,3 @@
-//! Checks what would happen to a post, and stores nothing.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::media::FileType;
@@ -13,23 +11,21 @@ use crate::{Scheduling, SchedulingError};
 
 #[derive(Debug)]
 pub enum PostValidated {
-    /// The post can be scheduled, with these warnings.
     Fine(Vec<Warning>),
-    /// The errors that `create_post` would return.
+    /// The reason that `create_post` would return.
     Refused(NotCreated),
 }
 
 /// Something that no platform refuses but the user may want to change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// The path of the field.
     pub field: String,
-    /// The message for the user, without the field.
+    /// For the user, without the field.
     pub message: String,
 }
 
 impl Scheduling {
-    /// The result if this request were scheduled; without a time, for now.
+    /// Without a time, as if scheduled for now.
     pub async fn validate_post(
         &self,
         owner: impl Into<Owner>,
@@ -48,7 +44,7 @@ impl Scheduling {
         })
     }
 
-    /// The draft that this request would create, for a preview; `None` if it would be refused.
+    /// For a preview; `None` if the request would be refused.
     pub async fn draft(&self, owner: impl Into<Owner>, request: NewPost) -> Result<Option<Box<Post>>, SchedulingError> {
         let request = NewPost { scheduled_at: None, ..request };
         Ok(match self.decide_unwritten(owner.into(), &request).await?.0 {
@@ -70,8 +66,8 @@ impl Scheduling {
     }
 }
 
-/// Warnings for a post that others cannot see, for a text that is not shown, for files without alt text, and for images that are made
-/// smaller or cropped.
+/// For a post that others cannot see, a text that is not shown, files without alt text, and images
+/// that are made smaller or cropped.
 fn warnings(post: &Post, request: &NewPost, accounts: &Accounts) -> Vec<Warning> {
     let mut not_described: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut changed = BTreeSet::new();

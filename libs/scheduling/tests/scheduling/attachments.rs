@@ -1,5 +1,3 @@
-//! Files that posts use, and requests that name unusable ones.
-
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -18,7 +16,6 @@ use publishing::testing::PublishingHarness;
 use scheduling::{Created, NotCreated, SchedulingError};
 use storage::{AddMediaOutcome, Medium, Room};
 
-/// A verified file that no post uses.
 async fn an_upload(harness: &PublishingHarness) -> Medium {
     let id = Ids::new(Clock::System, Random::Os).fresh();
     let expected = Medium::expected(harness.user.user_id, id, MimeType::Png, noon());
@@ -71,14 +68,12 @@ async fn file_of_another_user_is_unknown() {
     assert_eq!(errors.iter().map(|it| it.0).collect::<Vec<_>>(), ["media.0"]);
 }
 
-/// A rig whose files are in a bucket.
 async fn harness_with(s3: &TestBucket) -> PublishingHarness {
     let mut harness = PublishingHarness::new().await;
     harness.scheduling.bucket = s3.bucket.clone();
     harness
 }
 
-/// A file that the user has just uploaded.
 async fn uploaded(harness: &PublishingHarness, mime_type: MimeType, content: &'static [u8]) -> Medium {
     let id = Ids::new(Clock::System, Random::Os).fresh();
     let medium = Medium::expected(harness.user.user_id, id, mime_type, noon());

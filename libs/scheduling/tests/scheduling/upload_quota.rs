@@ -5,7 +5,6 @@ use domain::testing::{a_new_post, noon};
 use publishing::testing::PublishingHarness;
 use scheduling::{Changed, PostValidated};
 
-/// The warnings for one more post.
 async fn warnings(harness: &PublishingHarness, at: DateTime<Utc>) -> Vec<(String, String)> {
     let request = a_new_post(Some(at), &harness.accounts[..1]);
     match harness.scheduling.validate_post(harness.user.user_id, request).await.unwrap() {
