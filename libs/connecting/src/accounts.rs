@@ -25,7 +25,7 @@ use crate::{ConnectFlows, ConnectingError, LoadedFlow, revoke_grant};
 /// that account.
 const MAX_ATTEMPTS: u32 = 5;
 
-/// An account, sealed and stored while the user chooses.
+/// Sealed and stored while the user chooses.
 #[derive(Serialize, Deserialize)]
 pub struct AccountChoice {
     pub profile: AccountInfo,
@@ -85,7 +85,6 @@ impl ConnectFlows {
         }
     }
 
-    /// The accounts among which the user chooses.
     pub async fn account_choices(&self, loaded: &LoadedFlow) -> Result<Vec<AccountChoice>, ConnectingError> {
         self.open(loaded).await
     }
@@ -159,8 +158,8 @@ impl ConnectFlows {
         }
     }
 
-    /// The other connections of these grants to the same accounts, which are those of other profiles, have the new
-    /// credentials, too.
+    /// Other profiles may have connected the same accounts by these grants: their connections have
+    /// the new credentials, too.
     async fn update_siblings(
         &self,
         user: UserId,
@@ -201,7 +200,6 @@ impl ConnectFlows {
         }
     }
 
-    /// The accounts as they are stored, and their grants.
     async fn records(
         &self,
         flow: &ConnectFlow,
@@ -257,7 +255,7 @@ impl ConnectFlows {
     }
 }
 
-/// Whether the account is already connected by the grant of an account in `by`.
+/// Whether the grant of one of `accounts` already connects the account.
 fn is_covered(account: &Account, accounts: &[&Account], found: &HashMap<String, ConnectionRecord>) -> bool {
     let Some(found) = found.get(&account.profile.account_id) else { return false };
     let name_at_platform = |it: &&Account| grant_name(&found.connection.provider, it.grant_name());

@@ -18,14 +18,12 @@ pub const CALLBACK_TIMEOUT: Duration = Duration::from_secs(23);
 /// time.
 const POLL_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// A callback for a flow that awaits it.
 pub struct ReceivedCallback {
     pending: PendingAuthorization,
     query: BTreeMap<String, String>,
     arrived_at: String,
 }
 
-/// The right to poll the platform of a flow.
 pub struct ApprovalPoll {
     loaded: LoadedFlow,
     pending: PendingAuthorization,
@@ -46,8 +44,7 @@ impl ApprovalPoll {
 }
 
 impl ConnectFlows {
-    /// The callback with this query, which arrived at this URL; `None` when the flow does not await
-    /// one.
+    /// `None` when the flow does not await a callback.
     pub async fn receive_callback(
         &self,
         loaded: &LoadedFlow,
@@ -86,14 +83,12 @@ impl ConnectFlows {
         }
     }
 
-    /// What the user does to approve.
     pub async fn instructions(&self, loaded: &LoadedFlow) -> Result<Instructions, ConnectingError> {
         let pending: PendingAuthorization = self.open(loaded).await?;
         pending.instructions.ok_or(ConnectingError::UnreadableState)
     }
 
-    /// Acquires the right to poll the platform for the approval; `None` if the flow awaits none, or
-    /// the platform was polled just now.
+    /// `None` if the flow awaits no approval, or the platform was polled just now.
     pub async fn begin_poll(&self, loaded: &LoadedFlow) -> Result<Option<ApprovalPoll>, ConnectingError> {
         let now = self.clock.now();
         let Some(loaded) = self.advance(loaded, |it| it.poll(now)).await? else { return Ok(None) };
@@ -101,7 +96,7 @@ impl ConnectFlows {
         Ok(Some(ApprovalPoll { loaded, pending }))
     }
 
-    /// Polls the platform for the approval. Returns whether the connect flow has changed.
+    /// Returns whether the connect flow has changed.
     pub async fn poll_approval(&self, platform: &dyn Connect, poll: ApprovalPoll) -> Result<bool, ConnectingError> {
         let ApprovalPoll { loaded, pending } = poll;
         let pending = PendingApproval {

@@ -1,5 +1,3 @@
-//! The environment variables of the functions that use credentials.
-
 use std::sync::Arc;
 
 use aws_config::SdkConfig;

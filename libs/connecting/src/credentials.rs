@@ -23,15 +23,11 @@ use storage::{ConnectionRecord, CredentialsRecord, LostGrant, Store, own_secret_
 
 use crate::ConnectingError;
 
-/// Number of events that one call puts on the bus.
 const EVENTS_AT_ONCE: usize = 10;
 
-/// Result of opening the credentials of an account for a call.
 #[derive(Debug)]
 pub enum CallCredentials {
-    /// Valid for the call.
     Open(Box<OpenCredentials>),
-    /// The call cannot be made now, with this error.
     Unavailable(AttemptError),
 }
 
@@ -41,16 +37,14 @@ impl From<OpenCredentials> for CallCredentials {
     }
 }
 
-/// Credentials for a call, and the record that contains them.
 #[derive(Debug)]
 pub struct OpenCredentials {
     /// With the secret of the account, if it has its own.
     pub credentials: Credentials,
-    /// As read, or as just written.
     pub record: CredentialsRecord,
 }
 
-/// Credentials as stored. They may need a refresh before a call.
+/// They may need a refresh before a call.
 #[derive(Debug)]
 pub struct StoredCredentials {
     record: CredentialsRecord,
@@ -64,7 +58,6 @@ impl StoredCredentials {
     }
 }
 
-/// Opens credentials, refreshes them, and marks them as lost.
 #[derive(Clone)]
 pub struct CredentialService {
     pub store: Store,
@@ -75,8 +68,7 @@ pub struct CredentialService {
 }
 
 impl CredentialService {
-    /// The stored credentials of an account; `None` if its user has to connect it again. Calls no
-    /// platform.
+    /// `None` if the user has to connect the account again. Calls no platform.
     pub async fn stored(&self, account: &ConnectionRecord) -> Result<Option<StoredCredentials>, ConnectingError> {
         if account.connection.needs_reconnection {
             return Ok(None);
@@ -98,7 +90,7 @@ impl CredentialService {
         self.ensure_valid(platform, account, stored, self.clock.now()).await
     }
 
-    /// Credentials that are valid for a call at `at`, refreshed if necessary.
+    /// Refreshes the credentials if necessary.
     pub async fn credentials(
         &self,
         platform: &dyn Platform,
@@ -228,7 +220,6 @@ impl CredentialService {
         Ok(())
     }
 
-    /// Emits an event for each connection of a grant that expires and cannot be refreshed.
     async fn emit_expiring(&self, ending: &CredentialsRecord, ends_at: DateTime<Utc>) -> Result<(), ConnectingError> {
         let connections = self.store.grant_connections(ending).await?;
         let connected = connections.iter().map(|it| &it.connection).filter(|it| !it.needs_reconnection);
@@ -266,7 +257,6 @@ impl CredentialService {
         Ok(Credentials::from_bytes(&plain)?)
     }
 
-    /// Seals credentials for the record of a grant.
     async fn seal(&self, record: &CredentialsRecord, credentials: &Credentials) -> Result<Vec<u8>, ConnectingError> {
         let plain = credentials.to_bytes();
         Ok(self.sealer.seal(plain.expose_secret().as_bytes(), &record.context()).await?)

@@ -1,5 +1,3 @@
-//! The error of this crate.
-
 use cloud::events::EventError;
 use cloud::seal::SealError;
 use platforms::UnreadableCredentials;
@@ -18,7 +16,6 @@ pub enum ConnectingError {
     /// Sealed state is not in the form that this version writes.
     #[error("sealed state of a connect flow is unreadable")]
     UnreadableState,
-    /// The flow does not exist any more.
     #[error("connect flow not found")]
     UnknownFlow,
 }

@@ -22,24 +22,20 @@ use crate::ConnectingError;
 /// submissions, so this many are not needed.
 const MAX_ATTEMPTS: u32 = 30;
 
-/// The connect flows of a deployment.
 #[derive(Clone)]
 pub struct ConnectFlows {
     pub store: Store,
     pub platforms: Registry<dyn Connect>,
     pub sealer: Arc<dyn Sealer>,
-    /// Events of connections go to this bus.
     pub events: Arc<dyn EventBus>,
     pub clock: Clock,
     pub ids: Ids,
     pub plans: Plans,
-    /// Whether guests may continue a user's connect flow.
     pub guests: Guests,
     /// Where our pages are, such as `https://social.example`.
     pub origin: String,
 }
 
-/// A connect flow as it was read or written.
 #[derive(Clone)]
 pub struct LoadedFlow {
     pub state_token: SecretString,
@@ -49,7 +45,6 @@ pub struct LoadedFlow {
     pub address: IpAddr,
 }
 
-/// Result of [`ConnectFlows::change`].
 pub(crate) enum Changed<E> {
     Written(Box<LoadedFlow>),
     /// The flow, as it is now, does not permit the transition. Nothing was written.
@@ -57,14 +52,13 @@ pub(crate) enum Changed<E> {
 }
 
 impl ConnectFlows {
-    /// Finds a connect flow; `None` when it does not exist or is no longer remembered.
+    /// `None` when the flow does not exist or is no longer remembered.
     pub async fn find(&self, state_token: String, address: IpAddr) -> Result<Option<LoadedFlow>, ConnectingError> {
         let (hash, now) = (token::hash(&state_token), self.clock.now());
         let found = self.store.connect_flow(&hash).await?.filter(|it| it.is_remembered(now));
         Ok(found.map(|flow| LoadedFlow { state_token: state_token.into(), hash, flow, address }))
     }
 
-    /// The URL of the page of a flow.
     pub(crate) fn page_url(&self, state_token: &SecretString) -> String {
         format!("{}/connect/{}", self.origin, state_token.expose_secret())
     }
@@ -114,7 +108,6 @@ impl ConnectFlows {
         self.advance(loaded, |it| it.fail(reason, now)).await.map(drop)
     }
 
-    /// Seals what the next state of a flow needs.
     pub(crate) async fn seal<T: Serialize>(&self, hash: &str, data: &T) -> Result<Vec<u8>, ConnectingError> {
         let plain = serde_json::to_vec(data).map_err(|_| ConnectingError::UnreadableState)?;
         Ok(self.sealer.seal(&plain, &connect_flow_context(hash)).await?)

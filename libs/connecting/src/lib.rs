@@ -3,8 +3,8 @@
 //!
 //! The steps of a flow: `start` (at once at the platform, or with a form of ours), `submit` (the
 //! form), `callback` (the platform's redirect, or the poll for an approval), `accounts` (store what
-//! the platform returned). [`domain::connect_flow`] decides each transition. `link` starts flows for the customer who has a
-//! connect link.
+//! the platform returned). [`domain::connect_flow`] decides each transition. `link` starts flows
+//! for the customer who has a connect link.
 
 mod accounts;
 mod callback;

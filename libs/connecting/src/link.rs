@@ -15,37 +15,33 @@ use crate::{ConnectFlows, ConnectingError, StartedFlow};
 /// Attempts of a transition. Each conflict is a change of the link, which few requests make at once.
 const MAX_ATTEMPTS: u32 = 30;
 
-/// A connect link as it was read or written.
 #[derive(Clone)]
 pub struct LoadedLink {
-    /// The hash of its secret.
     pub key: String,
     pub link: ConnectLink,
 }
 
-/// The page of a link with its accounts, to which its flows lead back.
+/// A flow of the link leads back to this page.
 pub fn link_accounts_path(key: &str) -> String {
     format!("/connect-links/{key}/accounts")
 }
 
-/// What was connected with a link.
 #[derive(Default)]
 pub struct LinkAccounts {
-    /// The connections that still exist.
+    /// Without connections that were deleted since.
     pub connections: Vec<Connection>,
-    /// Why the last flow left accounts out.
     pub left_out: Option<String>,
 }
 
 impl ConnectFlows {
-    /// Stores a new link; returns its secret.
+    /// Returns the secret of the link.
     pub async fn create_link(&self, link: &ConnectLink) -> Result<SecretString, ConnectingError> {
         let secret = token::random_token();
         self.store.put_connect_link(&token::hash(secret.expose_secret()), link).await?;
         Ok(secret)
     }
 
-    /// Writes a transition. If the link has changed since it was read, the transition is decided again for the changed
+    /// If the link has changed since it was read, the transition is decided again for the changed
     /// link.
     pub async fn change_link(
         &self,
@@ -68,7 +64,6 @@ impl ConnectFlows {
         }
     }
 
-    /// Starts a connect flow for the customer in this browser.
     pub async fn start_from_link(
         &self,
         loaded: LoadedLink,
@@ -94,7 +89,6 @@ impl ConnectFlows {
         self.begin(platform, state_token, flow).await.map(Ok)
     }
 
-    /// What was connected with a link.
     pub async fn connected_with(&self, link: &ConnectLink) -> Result<LinkAccounts, ConnectingError> {
         if link.flows.is_empty() {
             return Ok(LinkAccounts::default());

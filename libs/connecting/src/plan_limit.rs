@@ -12,7 +12,6 @@ use crate::{ConnectFlows, ConnectingError};
 #[derive(Clone, Copy)]
 pub(crate) struct PlanLimit {
     pub(crate) max: u32,
-    /// The number of further accounts.
     pub(crate) left: usize,
 }
 
@@ -23,7 +22,7 @@ impl PlanLimit {
 }
 
 impl ConnectFlows {
-    /// The reason why the user's plan allows no further account; `None` when it allows one.
+    /// `None` when the plan allows another account.
     ///
     /// Reconnecting an account does not count. Which account the user will choose is not known at
     /// the start, so a flow may start when any account on the platform `renewing` needs to be

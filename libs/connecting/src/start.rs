@@ -16,11 +16,12 @@ use crate::{ConnectFlows, ConnectingError};
 /// For the calls that one submission of a form makes.
 pub(crate) const SUBMIT_TIMEOUT: Duration = Duration::from_secs(18);
 
-/// Result of [`ConnectFlows::start`].
 pub enum StartedFlow {
-    /// The user continues at this page, ours or the platform's.
-    Started { state_token: SecretString, page: String },
-    /// The plan allows no further account, for this reason.
+    /// Ours or the platform's.
+    Started {
+        state_token: SecretString,
+        page: String,
+    },
     OverPlan(String),
 }
 
@@ -36,20 +37,22 @@ pub(crate) struct PendingAuthorization {
     pub(crate) instructions: Option<Instructions>,
 }
 
-/// How the authorization at the platform started.
 pub(crate) enum AuthorizeOutcome {
     /// The user goes to the platform's page. `sealed` is stored until the callback.
-    Redirect { url: String, sealed: Vec<u8> },
+    Redirect {
+        url: String,
+        sealed: Vec<u8>,
+    },
     /// The user approves in an app or on another device. `sealed` is stored until then.
-    WaitForApproval { sealed: Vec<u8> },
-    /// The platform returned accounts without a page.
+    WaitForApproval {
+        sealed: Vec<u8>,
+    },
     Accounts(Vec<Account>),
-    /// The platform did not start the authorization.
     Failed(ConnectError),
 }
 
 impl ConnectFlows {
-    /// Starts a connect flow of this user, for the accounts of a profile or the user's own.
+    /// `of_profile` is `None` for the user's own accounts.
     pub async fn start(
         &self,
         user: UserId,
@@ -113,7 +116,6 @@ impl ConnectFlows {
         }
     }
 
-    /// Starts the authorization at the platform.
     pub(crate) async fn authorize(
         &self,
         platform: &dyn Connect,

@@ -15,9 +15,7 @@ use crate::{AccountChoice, ConnectFlows, ConnectingError, LoadedFlow};
 /// Enough for any token or URL.
 const MAX_VALUE_BYTES: usize = 2048;
 
-/// Result of [`ConnectFlows::submit_fields`].
 pub enum Submission {
-    /// The user continues at this page of the platform.
     Redirect {
         url: String,
     },
@@ -30,14 +28,12 @@ pub enum Submission {
     NotProcessed(FlowLockError),
 }
 
-/// The accounts that the user selected.
 pub enum Selection {
     All,
     /// By account id. Ids that were not offered have no effect.
     Accounts(BTreeSet<String>),
 }
 
-/// Result of [`ConnectFlows::choose_accounts`].
 pub enum Choice {
     /// The page of the flow shows the result.
     Done,
@@ -50,7 +46,6 @@ pub enum Choice {
 }
 
 impl ConnectFlows {
-    /// Starts the authorization with the values that the participant `by` submitted.
     pub async fn submit_fields(
         &self,
         loaded: &LoadedFlow,
@@ -104,7 +99,6 @@ impl ConnectFlows {
         }
     }
 
-    /// Completes a flow with the accounts that the participant `by` selected.
     pub async fn choose_accounts(
         &self,
         loaded: &LoadedFlow,
@@ -146,7 +140,7 @@ impl ConnectFlows {
         Ok(Choice::Done)
     }
 
-    /// Ends a flow because its user cancelled. Needs no lock, and does not count as a submission.
+    /// Needs no lock, and does not count as a submission.
     pub async fn cancel(&self, loaded: &LoadedFlow, platform: &dyn Connect) -> Result<(), ConnectingError> {
         self.fail(loaded, "you cancelled").await?;
         if loaded.flow.state == FlowState::ChoosingAccounts {
@@ -169,7 +163,7 @@ impl ConnectFlows {
     }
 }
 
-/// Messages about values that are missing or too long, by field name.
+/// By field name.
 fn invalid_fields(platform: &dyn Connect, values: &FieldValues) -> BTreeMap<&'static str, String> {
     let mut invalid = BTreeMap::new();
     for field in platform.fields() {

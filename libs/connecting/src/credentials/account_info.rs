@@ -9,13 +9,13 @@ use storage::{ConnectionRecord, CredentialsRecord};
 
 use crate::{ConnectingError, CredentialService};
 
-/// The timeout for one account.
+/// For one account.
 const ASKED: Duration = Duration::from_secs(20);
 
 impl CredentialService {
-    /// Reads the info of each account of a grant; false if the time ended before all were read. A
-    /// failed read is repeated a week later. Credentials without refresh that are no longer
-    /// accepted are marked as lost now, and not only when a post needs them.
+    /// Returns `false` if the time ended before all accounts were read. A failed read is repeated a
+    /// week later. Credentials without refresh that are no longer accepted are marked as lost now,
+    /// and not only when a post needs them.
     pub(super) async fn read_account_info(
         &self,
         platform: &dyn Platform,

@@ -14,7 +14,6 @@ use storage::{CredentialsRecord, REFRESH_SHARDS, StorageError};
 use super::renew::Renewed;
 use crate::{ConnectingError, CredentialService};
 
-/// Number of grants that are refreshed concurrently.
 const AT_ONCE: usize = 8;
 
 /// How long a round starts refreshes. Well below the timeout of the upkeep function in
@@ -33,7 +32,7 @@ const ABOUT_SOON: TimeDelta = TimeDelta::hours(1);
 /// After this many unreachable calls in a row, the other platforms come first.
 const AWAY: u32 = 8;
 
-/// An entry of the refresh index: user and grant name.
+/// User and grant name.
 type Entry = (UserId, String);
 
 enum EntryOutcome {
@@ -47,11 +46,10 @@ enum EntryOutcome {
 struct Tally {
     renewed: usize,
     set_aside: Vec<Entry>,
-    /// Why a part of the index was not read.
     error: Option<StorageError>,
 }
 
-/// Number of unreachable calls of each platform since its last response.
+/// Calls of each platform since its last response.
 #[derive(Default)]
 struct UnreachableCounts(Mutex<HashMap<&'static str, u32>>);
 
@@ -68,7 +66,6 @@ impl UnreachableCounts {
     }
 }
 
-/// One round over the refresh index.
 struct RefreshRound<'a> {
     credential_service: &'a CredentialService,
     platforms: &'a Registry<dyn Platform>,
@@ -76,7 +73,6 @@ struct RefreshRound<'a> {
     began_at: DateTime<Utc>,
     /// Decides which entries are set aside; `None` when no entry is set aside any more.
     unreachable: Option<UnreachableCounts>,
-    /// Grants whose account info is still to be read.
     looked_after: Mutex<Vec<(CredentialsRecord, Credentials)>>,
 }
 
@@ -90,7 +86,7 @@ impl CredentialService {
         self.refresh_due_in_pages(platforms, PAGE).await
     }
 
-    /// Like [`CredentialService::refresh_due`], with so many entries of a shard in each read.
+    /// With `page` entries of a shard in each read.
     pub async fn refresh_due_in_pages(
         &self,
         platforms: &Registry<dyn Platform>,
@@ -120,7 +116,7 @@ impl CredentialService {
 }
 
 impl RefreshRound<'_> {
-    /// Entries of one shard, page by page, up to the first page that cannot be read.
+    /// Page by page, up to the first page that cannot be read.
     fn due_entries(
         &self,
         shard: u32,
@@ -234,7 +230,6 @@ impl RefreshRound<'_> {
         reads.buffer_unordered(AT_ONCE).collect::<()>().await;
     }
 
-    /// Refreshes, and records whether the platform responded.
     async fn refresh(
         &self,
         platform: &dyn Platform,

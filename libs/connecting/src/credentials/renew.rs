@@ -43,7 +43,6 @@ pub(super) enum Renewed {
 }
 
 impl CredentialService {
-    /// New credentials, from this or another worker.
     pub(super) async fn renewed(
         &self,
         platform: &dyn Platform,
@@ -110,7 +109,7 @@ impl CredentialService {
         }
     }
 
-    /// Stores new credentials. `None` if the user reconnected the account.
+    /// `None` if the user reconnected the account.
     async fn store_refreshed(
         &self,
         record: &CredentialsRecord,
@@ -154,7 +153,6 @@ impl CredentialService {
         }
     }
 
-    /// The credentials that another worker refreshes, once it has stored them.
     pub(super) async fn await_refresh(
         &self,
         account: &ConnectionRecord,
