@@ -1,5 +1,3 @@
-//! The environment variables of the functions that keep house.
-
 use std::sync::Arc;
 
 use aws_config::SdkConfig;

@@ -1,7 +1,7 @@
 //! Erases everything of a profile that its user deleted with `erase=true`.
 //!
-//! A pass may be cut off anywhere and repeated. A request or a call that was in progress can still write afterwards, so
-//! passes are repeated until one finds nothing.
+//! A pass may be cut off anywhere and repeated. A request or a call that was in progress can still
+//! write afterwards, so passes are repeated until one finds nothing.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use cloud::audit;
@@ -15,12 +15,11 @@ use crate::{Housekeeping, HousekeepingError};
 /// The most passes of one run. The next run continues.
 const MAX_PER_RUN: i32 = 20;
 
-/// Number of files that are removed concurrently.
 const CONCURRENCY: usize = 8;
 
 impl Housekeeping {
-    /// Makes a pass of each erasure that is due. Returns the number of items and files that were found. A failure is
-    /// logged, and the next run repeats it.
+    /// Returns the number of items and files that were found. A failure is logged, and the next run
+    /// repeats it.
     pub async fn erase_profiles(&self) -> Result<usize, HousekeepingError> {
         let mut found = 0;
         for erasure in self.store.due_erasures(self.clock.now(), MAX_PER_RUN).await? {
@@ -72,8 +71,8 @@ impl Housekeeping {
         Ok(found)
     }
 
-    /// Removes the files of a profile that were marked as unused before the posts were read, and marks the others for
-    /// the next pass. A file that another post uses becomes the user's own.
+    /// Removes the files of a profile that were marked as unused before the posts were read, and
+    /// marks the others for the next pass. A file that another post uses becomes the user's own.
     async fn erase_files_of_profile(
         &self,
         erasure: &ProfileErasure,
@@ -93,8 +92,8 @@ impl Housekeeping {
         Ok(removed + contents.shared_files.len() + contents.used_files.len())
     }
 
-    /// Returns whether the record was deleted. It stays while its upload URL is valid, so that a file that arrives later
-    /// is found.
+    /// Returns whether the record was deleted. It stays while its upload URL is valid, so that a
+    /// file that arrives later is found.
     async fn erase_file(&self, medium: Medium, now: DateTime<Utc>) -> Result<bool, HousekeepingError> {
         let (path, Some(unused_since)) = (medium.path(), medium.unused_since) else { return Ok(false) };
         let just_after = unused_since + TimeDelta::milliseconds(1);

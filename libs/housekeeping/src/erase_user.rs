@@ -37,14 +37,11 @@ const ORDER: [Table; 16] = [
 /// A user's files are in these folders: uploads, and pictures made of them.
 const FOLDERS: [&str; 2] = ["media", "derived"];
 
-/// Number of grants that are revoked concurrently.
 const AT_ONCE: usize = 8;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Erased {
-    /// Items deleted from the tables.
     pub items: usize,
-    /// Files deleted from the bucket.
     pub files: usize,
 }
 
@@ -55,8 +52,7 @@ impl Erased {
 }
 
 impl Housekeeping {
-    /// Deletes everything of this user and revokes the grants at their platforms. For a user that
-    /// never existed there is nothing to delete.
+    /// Also revokes the grants at their platforms. A user that never existed is no error.
     pub async fn erase_user(
         &self,
         user: UserId,
@@ -128,7 +124,6 @@ mod tests {
     use crate::testing::housekeeping;
     use publishing::testing::PublishingHarness;
 
-    /// A rig with a scheduled post and a file in each folder.
     async fn harness_with_data(s3: &TestBucket) -> PublishingHarness {
         let mut harness = PublishingHarness::new().await;
         harness.scheduling.bucket = s3.bucket.clone();

@@ -1,4 +1,4 @@
-//! The error of this crate. The next tick or round repeats what failed.
+//! The next tick or round repeats what failed.
 
 use cloud::bucket::BucketError;
 use cloud::events::EventError;

@@ -22,15 +22,12 @@ pub use erase_user::Erased;
 pub use error::HousekeepingError;
 pub use outbox::Outbox;
 
-/// Removes uploads, users and profiles.
 #[derive(Clone)]
 pub struct Housekeeping {
     pub store: Store,
-    /// The media files.
     pub bucket: Bucket,
     /// Opens credentials to revoke them.
     pub sealer: Arc<dyn Sealer>,
     pub clock: Clock,
-    /// The size limits of media files.
     pub media_limits: MediaLimits,
 }

@@ -23,7 +23,6 @@ async fn publish_and_remove(store: &Store, events: &dyn EventBus, event: &Event)
     Ok(store.remove_from_outbox(event).await?)
 }
 
-/// Publishes what stayed in the outbox.
 #[derive(Clone)]
 pub struct Outbox {
     pub store: Store,

@@ -1,5 +1,3 @@
-//! Housekeeping in the deployment of the publishing harness.
-
 use publishing::testing::PublishingHarness;
 
 use crate::{Housekeeping, Outbox};

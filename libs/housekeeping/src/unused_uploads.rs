@@ -22,23 +22,22 @@ const LOOKED_AT_AFTER: TimeDelta = TimeDelta::hours(23);
 /// The most uploads that one run checks, and removes. The next run continues.
 const MAX_PER_RUN: usize = 1_000;
 
-/// How long the posts of one user are searched.
+/// Applies to each user.
 const LOOKED_THROUGH_WITHIN: Duration = Duration::from_secs(20);
 
 const CONCURRENCY: usize = 8;
 
 impl Housekeeping {
-    /// Checks uploads that no post has named for most of a day, and removes those that never
-    /// arrived, are too large, or are not of the declared type. Returns how many. A failure is
-    /// logged, and the next run repeats it.
+    /// Removes uploads that no post has named for most of a day and that never arrived, are too
+    /// large, or are not of the declared type. Returns how many. A failure is logged, and the next
+    /// run repeats it.
     pub async fn check_uploads(&self) -> Result<usize, HousekeepingError> {
         let unverified = self.store.unverified_media(self.clock.now() - LOOKED_AT_AFTER, MAX_PER_RUN).await?;
         let checks = unverified.into_iter().map(|path| log_failure(path, self.check_upload(path)));
         Ok(count(checks).await)
     }
 
-    /// Removes uploads that no post has used for seven days, and returns how many. A failure is
-    /// logged, and the next run repeats it.
+    /// Returns how many were removed. A failure is logged, and the next run repeats it.
     pub async fn remove_unused_uploads(&self) -> Result<usize, HousekeepingError> {
         remove_unused_uploads(&self.store, &self.bucket, self.clock.now()).await
     }
@@ -106,7 +105,6 @@ async fn find_used(store: &Store, owner: UserId, unused: Vec<MediaPath>, now: Da
     Vec::new()
 }
 
-/// The number of removals that removed something.
 async fn count(removals: impl Iterator<Item = impl Future<Output = bool>>) -> usize {
     stream::iter(removals).buffer_unordered(CONCURRENCY).filter(|it| std::future::ready(*it)).count().await
 }
@@ -168,7 +166,6 @@ mod tests {
 
     const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
 
-    /// A rig whose files are in a bucket, with a small limit for images.
     async fn harness(s3: &TestBucket) -> PublishingHarness {
         let mut harness = PublishingHarness::new().await;
         harness.scheduling.bucket = s3.bucket.clone();
@@ -176,7 +173,7 @@ mod tests {
         harness
     }
 
-    /// An upload that reserves 20 bytes, with this content if it arrived.
+    /// Reserves 20 bytes. `content` is `None` if the file has not arrived.
     async fn request_upload(harness: &PublishingHarness, content: Option<&'static [u8]>) -> Medium {
         let id = harness.scheduling.ids.fresh();
         let medium = Medium::expected(harness.user.user_id, id, MimeType::Png, harness.clock.now()).holding(20);

@@ -36,7 +36,7 @@ use storage::{
 use super::*;
 use crate::testing::housekeeping;
 
-/// Every item of every table, by the table and its key.
+/// By table and key.
 type Items = BTreeMap<(Table, String), Item>;
 
 /// One user with three worlds: a customer to erase, another customer, and the user's own.
@@ -46,15 +46,13 @@ struct Scene {
     customer: Profile,
     /// What only the erased world may name.
     names: BTreeSet<String>,
-    /// The public posts of the three worlds, the customer's last.
+    /// The customer's post comes last.
     published: Vec<Post>,
-    /// A file of the customer that a draft of the user uses, too.
+    /// A draft of the user uses the file, too.
     shared: Medium,
-    /// A file whose upload URL has not been used yet.
     expected: Medium,
 }
 
-/// The name of the world of a profile.
 fn name(profile: Option<&Profile>) -> String {
     profile.map_or_else(|| "own".to_owned(), |it| it.profile_id.to_string())
 }
@@ -96,7 +94,6 @@ impl Scene {
         scene
     }
 
-    /// Publishes a post with a file on a new account of this profile, or of the user alone.
     async fn publish(&mut self, profile: Option<&Profile>) -> Connection {
         let Self { harness, s3, .. } = self;
         let (user, now) = (harness.user.user_id, harness.clock.now());
@@ -110,7 +107,7 @@ impl Scene {
         connection
     }
 
-    /// Stores something of this profile, or of the user alone, in every table. Returns the ids.
+    /// Returns the ids.
     async fn populate(
         &mut self,
         profile: Option<&Profile>,
@@ -222,7 +219,6 @@ impl Scene {
         self.names.iter().any(|it| text.contains(it))
     }
 
-    /// Nothing names the customer, and everything else is as it was before.
     async fn assert_erased(&self, before: &Items) {
         let after = self.items().await;
         for (key, item) in &after {
@@ -275,7 +271,6 @@ async fn connect(harness: &PublishingHarness, profile: Option<&Profile>, name: &
     connection
 }
 
-/// An upload that was requested.
 async fn record(harness: &PublishingHarness, profile: Option<&Profile>) -> Medium {
     let medium = Medium::expected(
         harness.user.user_id,
@@ -304,7 +299,6 @@ fn references(files: &[&Medium]) -> Vec<MediaReference> {
     files.iter().enumerate().map(reference).collect()
 }
 
-/// Creates a post with an idempotency key.
 async fn create(harness: &PublishingHarness, owner: Owner, request: NewPost) -> Post {
     let key = IdempotencyKey::parse(harness.scheduling.ids.fresh::<MediaId>().to_string().as_bytes()).unwrap();
     let key = IdempotentRequest { owner, route: "POST /posts", key, body_hash: "x".to_owned() };
