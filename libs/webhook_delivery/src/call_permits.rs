@@ -23,7 +23,6 @@ const ENVIRONMENTS_PER_HOST: usize = 4;
 /// After this many consecutive timeouts, an endpoint gets one call at a time until it responds.
 const MAX_TIMEOUTS: u32 = 5;
 
-/// The permits of one call.
 pub(crate) struct Permits {
     user: Permit,
     host: Permit,
@@ -32,7 +31,7 @@ pub(crate) struct Permits {
 }
 
 impl WebhookService {
-    /// Acquires the permits for a call to an endpoint; `None` if too many calls are in flight.
+    /// `None` if too many calls are in flight.
     pub(crate) async fn permits(
         &self,
         endpoint: &WebhookEndpoint,
@@ -70,7 +69,6 @@ impl WebhookService {
         }
     }
 
-    /// Makes a call while holding its permits, then releases them.
     pub(crate) async fn call_with(
         &self,
         permits: Permits,
@@ -94,7 +92,6 @@ impl WebhookService {
         response
     }
 
-    /// Releases permits without a call.
     pub(crate) async fn release_permits(&self, permits: Permits) {
         let Permits { user, host, probe, .. } = permits;
         self.release_all(probe.into_iter().chain([user, host])).await;

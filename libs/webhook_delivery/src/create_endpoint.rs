@@ -1,5 +1,3 @@
-//! Creates an endpoint with a new secret.
-
 use domain::id::UserId;
 use domain::profile::ProfileRef;
 use domain::webhook::{Creator, EndpointUrl, EventKind, WebhookEndpoint, WebhookSecret, WebhookSecrets};
@@ -9,9 +7,9 @@ use crate::WebhookService;
 use crate::error::WebhooksError;
 
 impl WebhookService {
-    /// Creates an endpoint for the events of a profile, or of the whole user. It is unverified; `None` if the user already has
-    /// [`domain::webhook::MAX_ENDPOINTS`]. `created_by` is `None` for an endpoint that is created in
-    /// a browser session.
+    /// The endpoint is unverified. `None` if the user already has
+    /// [`domain::webhook::MAX_ENDPOINTS`]. `created_by` is `None` for an endpoint that is created
+    /// in a browser session.
     pub async fn create_endpoint(
         &self,
         user: UserId,

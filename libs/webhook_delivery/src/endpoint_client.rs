@@ -27,7 +27,7 @@ pub struct Request {
 
 #[async_trait]
 pub trait EndpointClient: Send + Sync {
-    /// Makes one call and returns the response, or the error after at most [`TIME_OUT`].
+    /// Ends after at most [`TIME_OUT`].
     async fn call(&self, request: Request) -> EndpointResponse;
 }
 
@@ -77,8 +77,8 @@ impl EndpointClient for HttpEndpointClient {
     }
 }
 
-/// `traceparent` of W3C Trace Context, so that the endpoint's log can name the trace id of our log line. The
-/// first 16 digits of the trace id are the parent id.
+/// `traceparent` of W3C Trace Context, so that the endpoint's log can name the trace id of our log
+/// line. The first 16 digits of the trace id are the parent id.
 fn traceparent(trace_id: &str) -> String {
     let parent = trace_id.get(..16).unwrap_or_default();
     format!("00-{trace_id}-{parent}-01")

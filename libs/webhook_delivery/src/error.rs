@@ -1,4 +1,4 @@
-//! The error of this crate. The queue or the tick retries the work that failed.
+//! The queue or the tick retries the work that failed.
 
 use cloud::events::EventError;
 use cloud::queue::QueueError;

@@ -15,8 +15,7 @@ use crate::error::WebhooksError;
 const SURPLUS_AT_ONCE: u32 = 25;
 
 impl WebhookService {
-    /// Creates a delivery of the event for each endpoint of its user. An event that the bus
-    /// repeats creates none.
+    /// An event that the bus repeats creates no delivery.
     pub async fn fan_out(&self, event: &Event) -> Result<(), WebhooksError> {
         let Some(kind) = EventKind::parse(event.detail_type) else { return Ok(()) };
         self.fan_out_detail(kind, &event.detail).await

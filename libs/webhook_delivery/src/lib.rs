@@ -35,7 +35,6 @@ pub use error::WebhooksError;
 pub use queue::take;
 pub use signing_keys::SigningKeys;
 
-/// The services that the delivery of webhooks needs.
 #[derive(Clone)]
 pub struct WebhookService {
     pub store: Store,
@@ -44,12 +43,10 @@ pub struct WebhookService {
     pub ids: Ids,
     pub sealer: Arc<dyn Sealer>,
     pub client: Arc<dyn EndpointClient>,
-    /// Brings a delivery back when its next attempt is due.
     pub queue: Arc<dyn WebhookQueue>,
     /// The bus that receives `webhook.disabled`.
     pub events: Arc<dyn EventBus>,
-    /// The ed25519 key that signs the messages of all webhooks.
+    /// ed25519. Signs the messages of all webhooks.
     pub keys: SigningKeys,
-    /// The permits that this process holds.
     pub held_permits: HeldPermits,
 }

@@ -15,9 +15,7 @@ use crate::error::WebhooksError;
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum QueueMessage {
-    /// A delivery whose next attempt is due.
     Delivery(WebhookDeliveryId),
-    /// An event as it arrives from the bus.
     Event {
         #[serde(rename = "detail-type")]
         kind: String,
@@ -27,8 +25,8 @@ enum QueueMessage {
     },
 }
 
-/// Handles the messages of a batch concurrently and returns those that failed, so that the queue
-/// redelivers only these.
+/// Handles messages concurrently and returns those that failed, so that the queue redelivers only
+/// these.
 pub async fn take(service: &WebhookService, event: SqsEvent) -> SqsBatchResponse {
     let failed = futures::future::join_all(event.records.into_iter().map(|it| handle_message(service, it))).await;
     let mut response = SqsBatchResponse::default();

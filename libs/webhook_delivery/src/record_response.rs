@@ -11,8 +11,8 @@ use crate::error::WebhooksError;
 const TRIES: usize = 5;
 
 impl WebhookService {
-    /// Records the endpoint's response. If the response disables the endpoint, a
-    /// `webhook.disabled` event is stored in the same write and put on the bus.
+    /// If the response disables the endpoint, a `webhook.disabled` event is stored in the same
+    /// write and put on the bus.
     pub(crate) async fn record_response(
         &self,
         loaded: EndpointRecord,

@@ -1,5 +1,3 @@
-//! Encrypts and decrypts the secrets of endpoints.
-
 use chrono::{DateTime, Utc};
 use domain::webhook::{WebhookEndpoint, WebhookSecret};
 use storage::{EndpointRecord, webhook_context};
@@ -8,7 +6,7 @@ use crate::WebhookService;
 use crate::error::WebhooksError;
 
 impl WebhookService {
-    /// Encrypts a secret, bound to this endpoint.
+    /// Bound to this endpoint.
     pub async fn seal_secret(
         &self,
         endpoint: &WebhookEndpoint,
@@ -18,7 +16,7 @@ impl WebhookService {
         Ok(self.sealer.seal(secret.expose().as_bytes(), &context).await?)
     }
 
-    /// The secrets that sign at `now`, newest first.
+    /// Newest first.
     pub(crate) async fn secrets(
         &self,
         record: &EndpointRecord,

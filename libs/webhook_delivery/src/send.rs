@@ -9,7 +9,7 @@ use crate::endpoint_client::Request;
 use crate::error::WebhooksError;
 
 impl WebhookService {
-    /// Makes the next attempt of a delivery, if it is due and no other worker has leased it.
+    /// Does nothing if the delivery is not due, or another worker has leased it.
     pub async fn send(&self, delivery_id: &WebhookDeliveryId) -> Result<(), WebhooksError> {
         let store = &self.store;
         let (work, user) =
@@ -51,7 +51,7 @@ impl WebhookService {
         recorded
     }
 
-    /// Leases a delivery for an attempt; `None` if another worker was faster.
+    /// `None` if another worker was faster.
     async fn begin(
         &self,
         delivery: &WebhookDelivery,
@@ -64,7 +64,7 @@ impl WebhookService {
         Ok(outcome.is_applied().then_some((leased, request)))
     }
 
-    /// Reschedules a delivery whose call got no permit. No attempt is counted.
+    /// No attempt is counted.
     async fn postpone(&self, delivery: &WebhookDelivery) -> Result<(), WebhooksError> {
         let later = delivery.postponed(self.clock.now(), self.random.u32());
         if self.store.replace_webhook_delivery(delivery, &later).await? == WriteOutcome::Applied {

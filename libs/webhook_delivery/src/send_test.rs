@@ -1,5 +1,3 @@
-//! Sends a `webhook.test` to an endpoint.
-
 use domain::id::{UniqueNumber, UserId, WebhookId};
 use domain::schedule::show;
 use domain::webhook::{EventKind, WebhookDelivery, WebhookMessage};
@@ -9,7 +7,7 @@ use storage::StorageError;
 use crate::WebhookService;
 
 impl WebhookService {
-    /// Sends a test to an endpoint, disabled or not. `None` if the message cannot be built.
+    /// The endpoint may be disabled. `None` if the message cannot be built.
     pub async fn send_test(&self, user: UserId, webhook: WebhookId) -> Result<Option<WebhookDelivery>, StorageError> {
         let now = self.clock.now();
         let number: UniqueNumber = self.ids.fresh();

@@ -1,5 +1,3 @@
-//! A harness: the service on an embedded store, with a local endpoint.
-
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
 use std::sync::{Arc, Mutex};
@@ -39,7 +37,6 @@ pub struct ReceivedMessage {
 
 pub type Responder = fn() -> Response;
 
-/// Collects what is put on the queue and on the bus.
 #[derive(Clone, Default)]
 pub struct Sent {
     pub hints: Arc<Mutex<Vec<WebhookDeliveryMessage>>>,
@@ -73,9 +70,7 @@ pub struct WebhookHarness {
     pub clock: Clock,
     pub sent: Sent,
     pub user: User,
-    /// The URL of the endpoint.
     pub url: String,
-    /// Permits calls to the endpoint.
     pub egress: Egress,
     server: ReceivingServer,
 }
@@ -114,17 +109,15 @@ impl WebhookHarness {
         Self { service, clock, sent, user, url: format!("http://{address}/hook"), egress, server }
     }
 
-    /// Sets the response of the endpoint.
     pub fn respond_with(&self, response: Responder) {
         *self.server.answers.lock().unwrap() = response;
     }
 
-    /// Takes the messages that the endpoint received since the last call.
+    /// Messages since the last call.
     pub fn got(&self) -> Vec<ReceivedMessage> {
         std::mem::take(&mut self.server.got.lock().unwrap())
     }
 
-    /// Creates an enabled webhook at the endpoint.
     pub async fn enabled_endpoint(&self) -> (WebhookEndpoint, WebhookSecret) {
         let url = EndpointUrl::parse(&self.url).unwrap();
         let created = self.service.create_endpoint(self.user.user_id, None, url, Vec::new(), None).await;
@@ -133,12 +126,10 @@ impl WebhookHarness {
         (self.endpoint(record.endpoint.webhook_id).await, secret)
     }
 
-    /// Marks a webhook as verified.
     pub async fn verify(&self, webhook: WebhookId) {
         self.change(webhook, |before| WebhookEndpoint { is_verified: true, ..before.clone() }).await;
     }
 
-    /// Changes a webhook as another writer would.
     pub async fn change(&self, webhook: WebhookId, change: impl FnOnce(&WebhookEndpoint) -> WebhookEndpoint) {
         let record = self.record(webhook).await;
         let after = EndpointRecord { endpoint: change(&record.endpoint), ..record.clone() };
@@ -167,7 +158,6 @@ impl WebhookHarness {
         }
     }
 
-    /// Sends all due deliveries of the queue until none is left.
     pub async fn work(&self) {
         loop {
             let now = self.clock.now();
@@ -186,7 +176,7 @@ impl WebhookHarness {
         }
     }
 
-    /// The deliveries of a webhook, newest first.
+    /// Newest first.
     pub async fn deliveries(&self, webhook: WebhookId) -> Vec<WebhookDelivery> {
         self.service.store.webhook_deliveries(self.user.user_id, webhook, None, 100).await.unwrap().0
     }

@@ -28,9 +28,8 @@ const PER_USER: usize = 100;
 const REQUEUE_AFTER: TimeDelta = TimeDelta::seconds(60);
 
 impl WebhookService {
-    /// Queues the deliveries in the due index and returns their number. A shard that fails delays
-    /// no other. Each minute begins with another shard, so that ticks that are cut off do not
-    /// always skip the same ones.
+    /// Returns the number of queued deliveries. A shard that fails delays no other. Each minute
+    /// begins with another shard, so that ticks that are cut off do not always skip the same ones.
     pub async fn tick(&self) -> Result<usize, WebhooksError> {
         let (mut sent, mut last_error) = (0, None);
         let shards = self.store.due_shards();

@@ -12,7 +12,6 @@ fn is_verified(got: &ReceivedMessage, secret: &WebhookSecret) -> bool {
     Webhook::new(secret.expose()).unwrap().verify(&got.body, &got.headers).is_ok()
 }
 
-/// Fans an event out, and returns its only delivery.
 async fn delivery_of(harness: &WebhookHarness, number: u64) -> WebhookDelivery {
     harness.service.fan_out(&harness.event(number)).await.unwrap();
     let name = harness.sent.hints.lock().unwrap().remove(0).name;
@@ -111,7 +110,6 @@ async fn five_days_of_failures_disable_endpoint() {
     harness.work().await;
     assert_eq!(reason().await, None, "two failures, days apart");
 
-    // Until no attempt is left.
     for _ in 0..12 {
         harness.clock.advance(TimeDelta::hours(27));
         harness.service.tick().await.unwrap();
