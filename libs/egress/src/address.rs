@@ -2,10 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// Which addresses may be connected to, for hosts that users name.
+/// For hosts that users name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum AddressPolicy {
-    /// Addresses of the public internet.
     #[default]
     PublicOnly,
     /// Addresses of the public internet and exactly these exceptions, for tests and the local

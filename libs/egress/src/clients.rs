@@ -1,5 +1,3 @@
-//! The HTTP clients, each created at its first use.
-
 use std::collections::HashMap;
 use std::sync::OnceLock;
 

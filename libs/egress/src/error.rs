@@ -1,9 +1,6 @@
-//! Why a URL may not be called, with messages for the user who provided it.
-
 /// Why a URL may not be called. The message is shown to the user who provided the URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EgressError {
-    /// The URL has no host.
     #[error("the URL has no host; use one such as https://example.com/path")]
     NotAUrl,
     /// With [`crate::Schemes::Encrypted`], also http to an address that is no exception.
@@ -17,7 +14,6 @@ pub enum EgressError {
     Port,
     #[error("the address of this URL is not public; use a server on the internet")]
     NotPublic,
-    /// The name resolves to no address.
     #[error("the host of this URL was not found; check its spelling")]
     UnknownHost,
     /// The client could not be created, for a reason that is in the log.

@@ -76,7 +76,7 @@ impl Egress {
         }
     }
 
-    /// Why our resolver refused the host, if a call failed for that reason.
+    /// `None` if the call failed for another reason.
     pub fn refusal(error: &reqwest::Error) -> Option<EgressError> {
         let mut cause = error.source();
         while let Some(inner) = cause {
@@ -89,7 +89,7 @@ impl Egress {
     }
 }
 
-/// The IP address in a URL; `None` if the host is a name.
+/// `None` if the host is a name.
 fn literal_address(url: &Url) -> Result<Option<IpAddr>, EgressError> {
     Ok(match url.host().ok_or(EgressError::NotAUrl)? {
         Host::Ipv4(address) => Some(address.into()),

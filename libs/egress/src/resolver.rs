@@ -1,5 +1,3 @@
-//! A DNS resolver that returns only permitted addresses.
-
 use std::net::{IpAddr, SocketAddr};
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
@@ -16,7 +14,6 @@ pub(crate) struct CheckedResolver {
     reach: AllowedAddresses,
 }
 
-/// Which addresses of the policy a client may connect to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum AllowedAddresses {
     Public,

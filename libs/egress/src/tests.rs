@@ -36,7 +36,6 @@ fn check_url(egress: &Egress, url: &str, schemes: Schemes) -> Result<(), EgressE
     egress.client(&Url::parse(url).unwrap(), schemes).map(|_| ())
 }
 
-/// Calls a URL; returns the status or our refusal.
 async fn call(egress: &Egress, url: &str, schemes: Schemes) -> Result<u16, EgressError> {
     let url = Url::parse(url).unwrap();
     let response = egress.client(&url, schemes)?.get(url).send().await;

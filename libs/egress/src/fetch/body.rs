@@ -1,5 +1,3 @@
-//! The body of a fetched file, with its size limit and deadline.
-
 use bytes::Bytes;
 use futures::Stream;
 use futures::stream::try_unfold;
@@ -39,7 +37,7 @@ impl FetchedBody {
         Ok(Some(chunk))
     }
 
-    /// The rest of the file. The stream ends after an error.
+    /// The stream ends after an error.
     pub fn into_stream(self) -> impl Stream<Item = Result<Bytes, FetchError>> + Send + 'static {
         try_unfold(self, |mut body| async move { Ok(body.chunk().await?.map(|it| (it, body))) })
     }

@@ -17,7 +17,7 @@ impl Deadline {
         Self { at: Instant::now() + timeout, timeout }
     }
 
-    /// The result of a step, or [`FetchError::Timeout`] if the deadline passes first.
+    /// [`FetchError::Timeout`] if the deadline passes first.
     pub(super) async fn within<T>(self, step: impl Future<Output = Result<T, FetchError>>) -> Result<T, FetchError> {
         timeout_at(self.at, step).await.map_err(|_| FetchError::Timeout { timeout: self.timeout })?
     }

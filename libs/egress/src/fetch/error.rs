@@ -1,5 +1,3 @@
-//! Errors of fetching a file, with messages for the user who provided the URL.
-
 use std::error::Error;
 use std::time::Duration;
 
@@ -22,13 +20,11 @@ pub enum FetchError {
     Port,
     #[error("the address of the URL is not public")]
     NotPublic,
-    /// The name resolves to no address.
     #[error("the host of the URL was not found")]
     UnknownHost,
     /// No connection, or none with a valid certificate.
     #[error("the server could not be reached")]
     Unreachable,
-    /// The response was incomplete or invalid.
     #[error("the connection closed before the whole file arrived")]
     Interrupted,
     /// The status is neither a success nor a redirect that can be followed.
@@ -40,14 +36,12 @@ pub enum FetchError {
     /// By `Content-Length`, or by the number of bytes received.
     #[error("the file is larger than {max_bytes} bytes")]
     TooLarge { max_bytes: u64 },
-    /// The deadline passed before the last byte.
     #[error("the download took longer than {} seconds", timeout.as_secs_f64())]
     Timeout { timeout: Duration },
 }
 
 impl FetchError {
-    /// Classifies an error of the HTTP client. If our resolver refused the host, that is the
-    /// reason.
+    /// If our resolver refused the host, that is the reason.
     pub(super) fn from_client(error: reqwest::Error) -> Self {
         if let Some(refusal) = Egress::refusal(&error) {
             return refusal.into();

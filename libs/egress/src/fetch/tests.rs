@@ -10,7 +10,6 @@ use super::*;
 
 const PATIENT: Duration = Duration::from_secs(25);
 
-/// The response of a test server.
 struct TestResponse {
     bytes: Vec<u8>,
     /// Whether the connection stays open, as if the server had more to send.
@@ -22,7 +21,6 @@ fn complete_response(head: &str, body: &[u8]) -> TestResponse {
     TestResponse { bytes: [head.as_bytes(), body].concat(), stays: true }
 }
 
-/// A response without a length that has not ended.
 fn unfinished_response(body: &[u8]) -> TestResponse {
     let head = format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n", body.len());
     TestResponse { bytes: [head.as_bytes(), body, b"\r\n"].concat(), stays: true }
@@ -32,7 +30,7 @@ fn redirect_to(location: &str) -> TestResponse {
     complete_response(&format!("302 Found\r\nlocation: {location}"), b"")
 }
 
-/// A server on loopback; `respond` receives the request, starting with its path.
+/// Serves on loopback; `respond` receives the request, starting with its path.
 async fn serve(respond: impl Fn(&str) -> TestResponse + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -61,7 +59,7 @@ async fn read_head(stream: &mut TcpStream) -> String {
     String::from_utf8_lossy(&head).into_owned()
 }
 
-/// A fetcher that may connect to this server and to public addresses.
+/// May connect to this server and to public addresses.
 fn fetcher(allowed: SocketAddr) -> Fetcher {
     Fetcher::new(AddressPolicy::Also(vec![allowed]), PATIENT)
 }
@@ -75,7 +73,6 @@ async fn fetch_error(fetcher: &Fetcher, url: &str) -> FetchError {
     fetcher.open(url, 1_000).await.unwrap_err()
 }
 
-/// Asserts that no client has connected.
 fn assert_untouched(listener: TcpListener) {
     let accepted = listener.into_std().unwrap().accept();
     assert_eq!(accepted.unwrap_err().kind(), ErrorKind::WouldBlock);
