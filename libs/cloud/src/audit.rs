@@ -12,9 +12,7 @@ pub const TARGET: &str = "audit";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A user signed in to the pages.
     SignedIn,
-    /// A sign-in was denied.
     SignInFailed,
     SignedOut,
     SignedOutEverywhere,
@@ -26,29 +24,21 @@ pub enum Event {
     ClientDenied,
     /// A code was sent a second time, so the token that it was exchanged for was revoked.
     CodeReplayed,
-    /// A device or another client received a token.
     TokenIssued,
-    /// A user revoked a token.
     TokenRevoked,
     /// A request carried a token that is invalid, expired or revoked.
     TokenRefused,
-    /// Too many wrong codes were entered.
     LockedOut,
-    /// An account was connected or reconnected.
+    /// Includes reconnections.
     ConnectionMade,
     ConnectionRemoved,
-    /// A link with which a customer connects accounts was created.
     ConnectLinkMade,
-    /// A webhook endpoint was created.
     WebhookMade,
-    /// The URL, the events or the status of a webhook endpoint were changed.
     WebhookChanged,
-    /// The secret of a webhook endpoint was replaced.
     WebhookRotated,
     WebhookRemoved,
-    /// A request exceeded the user's plan.
     PlanRefused,
-    /// All data of a user, or of a profile, was erased.
+    /// All data of a user, or of a profile.
     Erased,
 }
 
@@ -135,13 +125,11 @@ impl<'a> Entry<'a> {
         self
     }
 
-    /// The only profile that the event is about.
     pub const fn limited_to(mut self, profile: Option<ProfileId>) -> Self {
         self.profile = profile;
         self
     }
 
-    /// The IP address of the client.
     pub const fn address(mut self, address: IpAddr) -> Self {
         self.address = Some(address);
         self

@@ -23,7 +23,7 @@ use crate::sdk_http;
 /// and a due post with it.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Timeout of a call with all its attempts.
+/// With all attempts.
 const OPERATION_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The SDK configuration from the variables that Lambda sets: `AWS_REGION`, `AWS_ACCESS_KEY_ID`,
@@ -54,7 +54,7 @@ pub fn config() -> Result<SdkConfig, ConfigError> {
     Ok(config.build())
 }
 
-/// Reads endpoints of single services, such as `AWS_ENDPOINT_URL_DYNAMODB`.
+/// Such as `AWS_ENDPOINT_URL_DYNAMODB`.
 #[derive(Debug)]
 struct ServiceEndpoints;
 
@@ -103,7 +103,7 @@ pub fn init_logs() {
         .init();
 }
 
-/// The filter for a `LOG_LEVEL`. It always includes the audit trail.
+/// The filter always includes the audit trail.
 pub(crate) fn levels(log_level: Option<&str>) -> Targets {
     let level = log_level.and_then(|it| it.parse::<Targets>().ok());
     let level = level.unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO));

@@ -52,7 +52,7 @@ impl BucketConfig {
     }
 }
 
-/// The store failed. The message is for the log.
+/// The message is for the log.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("S3: {0}")]
 pub struct BucketError(String);
@@ -67,7 +67,6 @@ impl BucketError {
     }
 }
 
-/// A presigned upload request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PresignedPut {
     pub url: String,
@@ -75,19 +74,15 @@ pub struct PresignedPut {
     pub headers: BTreeMap<String, String>,
 }
 
-/// Size and first bytes of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileHead {
-    /// Size of the whole file.
     pub size_bytes: u64,
     /// At most as many as requested.
     pub first_bytes: Bytes,
 }
 
-/// The chunks of a file, or of a range of it.
 pub type ByteChunks = BoxStream<'static, Result<Bytes, BucketError>>;
 
-/// The media bucket.
 #[derive(Clone, Debug)]
 pub struct Bucket {
     client: Client,
@@ -142,7 +137,7 @@ impl Bucket {
         Ok(PresignedPut { headers: headers.collect(), url: request.uri().to_owned() })
     }
 
-    /// A URL with which anyone can read a file.
+    /// Anyone can read the file with the URL.
     pub async fn presigned_get(&self, key: &str, valid_for: Duration) -> Result<String, BucketError> {
         let request = self
             .links
@@ -155,8 +150,7 @@ impl Bucket {
         Ok(request.uri().to_owned())
     }
 
-    /// A file's size and first bytes, in one call; `None` if it does not exist. A `first_bytes`
-    /// of 0 counts as 1.
+    /// One call. `None` if the file does not exist. A `first_bytes` of 0 counts as 1.
     pub async fn head(&self, key: &str, first_bytes: usize) -> Result<Option<FileHead>, BucketError> {
         let last = first_bytes.max(1) - 1;
         let object = self.client.get_object().bucket(&self.name).key(key).range(format!("bytes=0-{last}")).send().await;
@@ -177,7 +171,7 @@ impl Bucket {
         Ok(Some(FileHead { size_bytes, first_bytes }))
     }
 
-    /// A file as a stream; `None` if it does not exist.
+    /// `None` if the file does not exist.
     pub async fn open(&self, key: &str) -> Result<Option<ByteChunks>, BucketError> {
         Box::pin(self.get(key, None)).await
     }
@@ -205,7 +199,7 @@ impl Bucket {
         Ok(Some(pieces.boxed()))
     }
 
-    /// The media type of a file; `None` if it does not exist.
+    /// `None` if the file does not exist.
     pub async fn content_type(&self, key: &str) -> Result<Option<String>, BucketError> {
         match self.client.head_object().bucket(&self.name).key(key).send().await {
             Ok(object) => Ok(Some(object.content_type.unwrap_or_else(|| "application/octet-stream".to_owned()))),
@@ -214,14 +208,14 @@ impl Bucket {
         }
     }
 
-    /// Up to 1,000 keys with this prefix.
+    /// Up to 1,000 keys.
     pub async fn list(&self, prefix: &str) -> Result<Vec<String>, BucketError> {
         let listed = self.client.list_objects_v2().bucket(&self.name).prefix(prefix).send().await;
         let objects = listed.map_err(BucketError::new)?.contents.unwrap_or_default();
         Ok(objects.into_iter().filter_map(|it| it.key).collect())
     }
 
-    /// The sizes in bytes of the files with this prefix, starting with the key `first`.
+    /// In bytes, starting with the key `first`.
     pub async fn sizes(&self, prefix: &str, first: &str) -> Result<HashMap<String, u64>, BucketError> {
         // A listing starts after a key. This key sorts before `first`, because keys are ASCII.
         let before = first.get(..first.len().saturating_sub(1)).unwrap_or_default();
@@ -236,14 +230,13 @@ impl Bucket {
         Ok(sizes)
     }
 
-    /// Deletes a file. Succeeds if the file does not exist.
+    /// Succeeds if the file does not exist.
     pub async fn delete(&self, key: &str) -> Result<(), BucketError> {
         self.client.delete_object().bucket(&self.name).key(key).send().await.map_err(BucketError::new)?;
         Ok(())
     }
 }
 
-/// Whether the requested range is outside of the file.
 fn is_out_of_range(error: &SdkError<GetObjectError>) -> bool {
     error.raw_response().is_some_and(|it| it.status().as_u16() == 416)
 }

@@ -1,15 +1,14 @@
-//! Reads environment variables, for the `config.rs` of functions and libraries. Errors name the variable, so that an operator
-//! knows what to change.
+//! Reads environment variables, for the `config.rs` of functions and libraries. Errors name the
+//! variable, so that an operator knows what to change.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::OnceLock;
 
-/// Variables that take the place of the environment.
 static VARIABLES: OnceLock<BTreeMap<String, String>> = OnceLock::new();
 
-/// From now on, variables are read from this map and not from the environment: for a program with a
+/// Variables are then read from this map and not from the environment: for a program with a
 /// configuration file. Only the first call has an effect.
 pub fn use_variables(variables: BTreeMap<String, String>) {
     let _ = VARIABLES.set(variables);
@@ -53,11 +52,8 @@ where
     })
 }
 
-/// Which tables of `DynamoDB` a deployment has.
 pub struct TableConfig {
-    /// What their names begin with.
     pub prefix: String,
-    /// The partitions of the due index.
     pub due_shards: u32,
 }
 
@@ -75,7 +71,7 @@ pub fn at_least_one(name: &'static str, default: u32) -> Result<u32, ConfigError
     }
 }
 
-/// Parses a JSON variable; `T::default()` if it is missing.
+/// `T::default()` if the variable is missing.
 pub fn json<T>(name: &'static str) -> Result<T, ConfigError>
 where
     T: serde::de::DeserializeOwned + Default,

@@ -1,5 +1,3 @@
-//! Errors with their causes, for the log.
-
 use std::error::Error;
 
 /// An error and its causes, separated by colons. The SDK's own `DisplayErrorContext` also prints the

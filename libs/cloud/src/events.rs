@@ -1,5 +1,3 @@
-//! The event bus.
-
 use std::sync::OnceLock;
 
 use async_trait::async_trait;
@@ -10,7 +8,7 @@ use domain::event::{Event, IN_OUTBOX, SOURCE};
 
 use crate::error_chain::chain;
 
-/// The most events that EventBridge accepts in one call.
+/// EventBridge's limit for one call.
 const BATCH: usize = 10;
 
 /// At least one event was not accepted.
@@ -29,7 +27,7 @@ pub trait EventBus: Send + Sync {
     }
 }
 
-/// Puts an event of the outbox on the bus. A failure is logged, and the tick of the publisher repeats it.
+/// A failure is logged, and the tick of the publisher repeats it.
 pub async fn publish_event(events: &dyn EventBus, event: &Event) {
     if let Err(error) = events.put_from_outbox(event).await {
         tracing::warn!(%error, "event could not be published and was left to the tick");
@@ -45,7 +43,6 @@ pub struct EventBridge {
 }
 
 impl EventBridge {
-    /// `bus` is the name of the event bus.
     pub fn new(aws: &SdkConfig, bus: String) -> Self {
         Self { aws: aws.clone(), client: OnceLock::new(), bus }
     }

@@ -23,9 +23,7 @@ const METRICS: [(&str, &str); 7] = [
     ("lateness_ms", "Milliseconds"),
     // Targets that are public, according to the publish call or a look-up.
     ("published", "Count"),
-    // Publish calls after the first.
     ("retries", "Count"),
-    // Publish calls with an unknown outcome.
     ("unknown_outcomes", "Count"),
     // Follow-ups of a publication, such as a first comment, that failed or whose outcome is
     // unknown.
@@ -62,7 +60,7 @@ impl<S: Subscriber> Layer<S> for EmbeddedMetrics {
     }
 }
 
-/// The line for an event; `None` if it has no metric.
+/// `None` if the event has no metric.
 fn line(fields: Map<String, Value>, stack: &str, timestamp_ms: i64) -> Option<Value> {
     let measured = METRICS.iter().filter(|(name, _)| fields.contains_key(*name));
     let metrics: Vec<_> = measured.map(|(name, unit)| json!({"Name": name, "Unit": unit})).collect();
@@ -76,7 +74,7 @@ fn line(fields: Map<String, Value>, stack: &str, timestamp_ms: i64) -> Option<Va
     Some(Value::Object(line))
 }
 
-/// The fields of an event, metrics and properties.
+/// Metrics and properties.
 pub fn fields(event: &Event<'_>) -> Map<String, Value> {
     let mut fields = Fields::default();
     event.record(&mut fields);

@@ -14,18 +14,20 @@ use crate::bucket::{Bucket, BucketError};
 use crate::error_chain::chain;
 use crate::queue::QueueError;
 
-/// Result of a request. The result of a request never changes.
+/// The result of a request never changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PictureResult {
     /// JPEG or PNG, within the requested bounds.
-    Picture { mime_type: MimeType, bytes: Bytes },
+    Picture {
+        mime_type: MimeType,
+        bytes: Bytes,
+    },
     Refused {
-        /// The reason, shown to the user.
         reason: String,
     },
 }
 
-/// A refusal as it is stored: JSON, which no picture format begins with.
+/// JSON, which no picture format begins with.
 #[derive(Serialize, Deserialize)]
 struct StoredRefusal {
     refused: String,
@@ -35,7 +37,6 @@ const MAX_REFUSAL_BYTES: u64 = 4096;
 
 const REFUSAL_TYPE: &str = "application/json";
 
-/// The facts of a document as they are stored.
 #[derive(Serialize, Deserialize)]
 struct StoredFacts {
     document: DocumentFacts,
@@ -43,13 +44,12 @@ struct StoredFacts {
 
 const MAX_FACTS_BYTES: u64 = 4096;
 
-/// Sends requests to the function that opens users' files.
 #[async_trait]
 pub trait Pictures: Send + Sync {
-    /// Requests a picture. Repeating a request is harmless.
+    /// Repeating a request is harmless.
     async fn request_picture(&self, request: &PictureRequest) -> Result<(), QueueError>;
 
-    /// Requests the facts of a document. Repeating a request is harmless.
+    /// Repeating a request is harmless.
     async fn request_inspection(&self, request: &DocumentRequest) -> Result<(), QueueError>;
 }
 
@@ -74,7 +74,6 @@ pub struct SqsPictureQueue {
 }
 
 impl SqsPictureQueue {
-    /// `url` is the URL of the queue.
     pub fn new(client: aws_sdk_sqs::Client, url: String) -> Self {
         Self { client, url }
     }
@@ -101,7 +100,7 @@ impl Pictures for SqsPictureQueue {
 }
 
 impl Bucket {
-    /// The result of a request; `None` while it is pending.
+    /// `None` while the request is pending.
     pub async fn picture(&self, request: &PictureRequest) -> Result<Option<PictureResult>, BucketError> {
         let key = request.answered_at().to_string();
         let max_bytes = request.bounds.max_bytes.max(MAX_REFUSAL_BYTES);
@@ -115,7 +114,6 @@ impl Bucket {
         result.map(Some).ok_or_else(|| BucketError::with_message(format!("{key} is neither a picture nor a refusal")))
     }
 
-    /// Stores the result of a request.
     pub async fn put_picture(&self, request: &PictureRequest, result: PictureResult) -> Result<(), BucketError> {
         let (content_type, bytes) = match result {
             PictureResult::Picture { mime_type, bytes } => (mime_type.as_str(), bytes),
@@ -127,7 +125,7 @@ impl Bucket {
         self.put_whole(&request.answered_at().to_string(), content_type, bytes).await.map(drop)
     }
 
-    /// The facts of a document; `None` while the request is pending.
+    /// `None` while the request is pending.
     pub async fn document_facts(&self, request: &DocumentRequest) -> Result<Option<DocumentFacts>, BucketError> {
         let key = request.answered_at().to_string();
         let Some(bytes) = self.read(&key, MAX_FACTS_BYTES).await? else { return Ok(None) };
@@ -136,13 +134,12 @@ impl Bucket {
         Ok(Some(facts.document))
     }
 
-    /// Stores the facts of a document.
     pub async fn put_document_facts(&self, request: &DocumentRequest, facts: DocumentFacts) -> Result<(), BucketError> {
         let stored = serde_json::to_vec(&StoredFacts { document: facts }).map_err(BucketError::new)?;
         self.put_whole(&request.answered_at().to_string(), "application/json", stored.into()).await.map(drop)
     }
 
-    /// A whole file; `None` if it does not exist. A file larger than `max_bytes` is an error.
+    /// `None` if the file does not exist. A file larger than `max_bytes` is an error.
     pub async fn read(&self, key: &str, max_bytes: u64) -> Result<Option<Bytes>, BucketError> {
         let Some(mut chunks) = self.open(key).await? else { return Ok(None) };
         let mut bytes = Vec::new();

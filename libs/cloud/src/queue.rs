@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::error_chain::chain;
 
-/// Names a delivery whose next step may be due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeliveryMessage {
     #[serde(flatten)]
@@ -25,7 +24,6 @@ pub struct DeliveryMessage {
     pub admission: Admission,
 }
 
-/// How a worker admits a delivery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Admission {
@@ -34,8 +32,8 @@ pub enum Admission {
     Immediate,
     /// The worker acquires the permits before the call (bursts of one user, retries).
     WithPermits,
-    /// Likewise, for the deliveries of a profile that has more than its permits admit. On the queue, they are a group of
-    /// their own, so that they delay no other profile of the user.
+    /// Like `WithPermits`, for the deliveries of a profile that has more than its permits admit. On
+    /// the queue, they are a group of their own, so that they delay no other profile of the user.
     Backlog,
 }
 
@@ -51,20 +49,18 @@ impl DeliveryMessage {
         Self { ids: delivery.ids(), revision: delivery.revision, roll_up_at: None, admission: Admission::Immediate }
     }
 
-    /// On a standard queue, groups do not order messages, but make the queue fair: while one group has many messages in
-    /// flight, SQS delivers those of other groups first. Source: the SQS developer guide, "How Amazon SQS fair queues
-    /// work".
+    /// On a standard queue, groups do not order messages, but make the queue fair: while one group
+    /// has many messages in flight, SQS delivers those of other groups first. Source: the SQS
+    /// developer guide, "How Amazon SQS fair queues work".
     pub fn group(&self) -> String {
         let DeliveryIds { user_id, profile_id, .. } = self.ids;
         match (self.admission, profile_id) {
             (Admission::Backlog, Some(profile)) => format!("{user_id}/{profile}"),
-            // With a group for each profile, a user with many profiles would have many shares of the queue.
             _ => user_id.to_string(),
         }
     }
 }
 
-/// A message, and when a worker should start on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outgoing {
     pub message: DeliveryMessage,
@@ -76,7 +72,7 @@ pub struct Outgoing {
 /// are whole seconds. The worker waits for the rest.
 const LEAD_TIME: TimeDelta = TimeDelta::seconds(2);
 
-/// How much later a message of a backlog is delivered at most: a worker that waits for one delays those of others.
+/// A worker that waits for a message delays those of others.
 const BACKLOG_LAG: TimeDelta = TimeDelta::seconds(1);
 
 impl Outgoing {
@@ -91,13 +87,12 @@ impl Outgoing {
     }
 }
 
-/// The longest delay of SQS, in seconds. Source: the SQS developer guide, "message quotas".
+/// Source: the SQS developer guide, "message quotas".
 pub const MAX_DELAY_S: u16 = 900;
 
-/// The most messages that SQS accepts in one call.
+/// SQS's limit for one call.
 const BATCH: usize = 10;
 
-/// Concurrent calls.
 const CONCURRENCY: usize = 16;
 
 /// At least one message was not accepted.

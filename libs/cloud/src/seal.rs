@@ -22,7 +22,6 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::error_chain::chain;
 
-/// First byte of the format described above.
 const VERSION: u8 = 1;
 
 const NONCE_LEN: usize = 12;
@@ -30,10 +29,8 @@ const NONCE_LEN: usize = 12;
 /// How long a data key is used for encryption, so that a busy function rarely calls KMS.
 const DATA_KEY_LIFETIME: TimeDelta = TimeDelta::minutes(5);
 
-/// How long an unwrapped data key is cached for decryption.
 const CACHE_LIFETIME: TimeDelta = TimeDelta::minutes(5);
 
-/// The most data keys that are cached for decryption.
 const CACHE_SIZE: usize = 64;
 
 /// The messages reveal nothing about the content.
@@ -53,10 +50,8 @@ pub trait Sealer: Send + Sync {
     async fn open(&self, sealed: &[u8], context: &SealContext) -> Result<Vec<u8>, SealError>;
 }
 
-/// Generates and unwraps data keys.
 #[async_trait]
 pub trait DataKeys: Send + Sync {
-    /// Returns a new key for secrets of this kind, and its wrapped form.
     async fn generate(&self, kind: SecretKind) -> Result<(DataKey, Vec<u8>), SealError>;
 
     /// Fails if the key was generated for another kind.
@@ -82,7 +77,7 @@ impl DataKey {
         Aes256Gcm::new(&self.0.into())
     }
 
-    /// The nonce and the ciphertext. `context` has to be the same to decrypt.
+    /// `context` has to be the same to decrypt.
     pub fn encrypt(&self, plain: &[u8], context: &[u8]) -> Result<Vec<u8>, SealError> {
         let nonce: [u8; NONCE_LEN] = random_bytes();
         let payload = Payload { msg: plain, aad: context };
@@ -98,7 +93,7 @@ impl DataKey {
     }
 }
 
-/// A data key, its wrapped form, and when it was generated or unwrapped.
+/// With the time when the key was generated or unwrapped.
 type CachedKey = (DataKey, Vec<u8>, DateTime<Utc>);
 
 pub struct Envelope<K> {
@@ -172,7 +167,6 @@ impl<K: DataKeys> Sealer for Envelope<K> {
     }
 }
 
-/// Data keys that AWS KMS generates and unwraps.
 pub struct KmsKeys {
     client: aws_sdk_kms::Client,
     key_id: String,
@@ -225,7 +219,7 @@ fn data_key(plaintext: Option<aws_sdk_kms::primitives::Blob>) -> Result<DataKey,
     data_key_from_bytes(plaintext.ok_or(SealError::Broken)?.into_inner())
 }
 
-/// Converts the bytes to a key and zeroes them.
+/// Zeroes the bytes.
 fn data_key_from_bytes(bytes: Vec<u8>) -> Result<DataKey, SealError> {
     let bytes = Zeroizing::new(bytes);
     bytes.as_slice().try_into().map(DataKey).map_err(|_| SealError::Broken)

@@ -16,7 +16,6 @@ use tokio::sync::Mutex;
 
 use crate::error_chain::chain;
 
-/// How long a value is cached.
 const CACHE_LIFETIME: TimeDelta = TimeDelta::minutes(10);
 
 /// How long a failure is cached. Callers get it immediately, so that they do not wait one after
@@ -40,7 +39,6 @@ pub enum SecretError {
         /// An example of the expected JSON.
         form: &'static str,
     },
-    /// Secrets Manager failed or could not be reached.
     #[error("the secret {id} could not be read and will be retried: {reason}")]
     Unavailable {
         id: String,
@@ -49,7 +47,7 @@ pub enum SecretError {
     },
 }
 
-/// A secret that contains a `T` as JSON.
+/// The secret contains a `T` as JSON.
 pub struct Secret<T> {
     aws: SdkConfig,
     id: String,
@@ -58,7 +56,6 @@ pub struct Secret<T> {
     cached: Mutex<Option<Cached<T>>>,
 }
 
-/// The result of the last read, and until when it is used.
 struct Cached<T> {
     read: Result<Arc<T>, SecretError>,
     until: DateTime<Utc>,

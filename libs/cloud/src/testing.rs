@@ -28,7 +28,7 @@ pub fn sdk_config(endpoint: &str) -> SdkConfig {
 #[derive(Debug)]
 pub struct TestBucket {
     pub bucket: Bucket,
-    /// The folder of the store; removed with this value.
+    /// Removed with this value.
     pub folder: TempDir,
     pub endpoint: String,
 }

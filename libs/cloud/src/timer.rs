@@ -1,10 +1,8 @@
-//! Waits for a time of the clock.
-
 use chrono::{DateTime, Utc};
 use domain::clock::Clock;
 
-/// Waits until the clock shows `at`, and returns its time. A timer may fire a little early, so the
-/// rest is waited too. In tests, a manual clock is advanced instead.
+/// Returns the time of the clock. A timer may fire a little early, so the rest is waited too. In
+/// tests, a manual clock is advanced instead.
 pub async fn sleep_until(clock: &Clock, at: DateTime<Utc>) -> DateTime<Utc> {
     loop {
         let now = clock.now();

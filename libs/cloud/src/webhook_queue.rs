@@ -10,7 +10,6 @@ use domain::webhook::WebhookDeliveryId;
 use crate::error_chain::chain;
 use crate::queue::{MAX_DELAY_S, QueueError};
 
-/// Names a webhook delivery, and when its next attempt is due.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebhookDeliveryMessage {
     pub name: WebhookDeliveryId,
@@ -39,7 +38,7 @@ pub struct SqsWebhookQueue {
     clock: Clock,
 }
 
-/// The most messages that SQS accepts in one call.
+/// SQS's limit for one call.
 const BATCH: usize = 10;
 
 impl SqsWebhookQueue {

@@ -18,7 +18,6 @@ const PARTS_AT_ONCE: usize = 2;
 
 #[derive(Debug, thiserror::Error)]
 pub enum PutError<E> {
-    /// The stream of bytes failed.
     #[error("source of the file: {0}")]
     Source(E),
     #[error(transparent)]
@@ -26,8 +25,8 @@ pub enum PutError<E> {
 }
 
 impl Bucket {
-    /// Stores a file and returns its size in bytes. After an error, nothing is left in the bucket,
-    /// unless aborting the upload failed too.
+    /// Returns the size in bytes. After an error, nothing is left in the bucket, unless aborting
+    /// the upload failed too.
     pub async fn put<E: Send>(
         &self,
         key: &str,
@@ -51,7 +50,7 @@ impl Bucket {
         }
     }
 
-    /// Stores bytes and returns their number.
+    /// Returns the number of bytes.
     pub async fn put_whole(&self, key: &str, content_type: &str, bytes: Bytes) -> Result<u64, BucketError> {
         let size_bytes = bytes.len() as u64;
         let request = self.client.put_object().bucket(&self.name).key(key).content_type(content_type);
@@ -66,7 +65,6 @@ impl Bucket {
     }
 }
 
-/// A multipart upload.
 #[derive(Clone)]
 struct Upload {
     bucket: Bucket,
@@ -117,7 +115,7 @@ impl Upload {
     }
 }
 
-/// Collects chunks of any size into parts of [`PART_BYTES`]; the last part may be shorter.
+/// Each part has [`PART_BYTES`]; the last may be shorter.
 fn into_parts<E>(bytes: impl Stream<Item = Result<Bytes, E>> + Send) -> impl Stream<Item = Result<Bytes, E>> + Send
 where
     E: Send,

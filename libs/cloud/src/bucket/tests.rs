@@ -13,7 +13,6 @@ fn client() -> Client {
     Client::builder().no_proxy().build().unwrap()
 }
 
-/// Sends a presigned upload as a user's client does.
 async fn upload(put: &PresignedPut, other: &[(&str, &str)], body: Vec<u8>) -> StatusCode {
     let mut headers = put.headers.clone();
     for (name, value) in other {

@@ -1,5 +1,3 @@
-//! Tests against a fake of Secrets Manager.
-
 use std::sync::Mutex as StdMutex;
 
 use axum::Router;
@@ -21,7 +19,6 @@ struct Pin {
     pin: String,
 }
 
-/// The response of the fake, and the requests that it received.
 #[derive(Clone)]
 struct FakeSecretsManager {
     answer: Arc<StdMutex<(u16, String)>>,
@@ -52,7 +49,6 @@ impl FakeSecretsManager {
         self.seen.lock().unwrap().len()
     }
 
-    /// Starts the fake and returns its secret, which has not been read yet.
     async fn secret(&self) -> Secret<Pin> {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let endpoint = format!("http://{}", listener.local_addr().unwrap());
