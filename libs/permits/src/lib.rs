@@ -32,7 +32,6 @@ const RECORDED_AFTER: Duration = Duration::from_secs(3);
 /// one.
 pub const PERMIT_WAIT: TimeDelta = TimeDelta::seconds(3);
 
-/// The permits that this process holds.
 #[derive(Clone, Debug)]
 pub struct HeldPermits {
     environment: Arc<str>,
@@ -40,10 +39,8 @@ pub struct HeldPermits {
     random: Random,
 }
 
-/// A permit of this process, shared by its calls.
 #[derive(Debug, Default)]
 struct HeldPermit {
-    /// How many calls share the permit.
     calls: AtomicU32,
     /// When the permit has to be acquired again. Locked while it is acquired or released, so that
     /// other calls wait for the result.
@@ -61,18 +58,16 @@ struct StoredPermit {
 }
 
 impl HeldPermits {
-    /// No permits yet, of an environment with a random name.
     pub fn new(random: Random) -> Self {
         Self { environment: format!("{:016x}", random.u64()).into(), held: Arc::default(), random }
     }
 
-    /// A share that is not counted yet.
     fn subject_permit(&self, subject: &LimitSubject) -> StoredPermit {
         let held = Arc::clone(self.all().entry(subject.clone()).or_default());
         StoredPermit { process: self.clone(), subject: subject.clone(), held, is_counted: false }
     }
 
-    /// Acquires a permit that expires after `lease`, or shares the one of this process.
+    /// Shares the permit of this process if there is one.
     async fn acquire(
         &self,
         store: &Store,
@@ -101,7 +96,6 @@ impl HeldPermits {
         Ok(Some(permit))
     }
 
-    /// Counts a call that turned out to be slow.
     async fn record(
         &self,
         store: &Store,
@@ -130,7 +124,7 @@ impl StoredPermit {
         self.is_counted = true;
     }
 
-    /// Whether this was the last share.
+    /// Returns whether this was the last share.
     fn uncount(&mut self) -> bool {
         std::mem::take(&mut self.is_counted) && self.held.calls.fetch_sub(1, Ordering::SeqCst) == 1
     }
@@ -157,7 +151,6 @@ impl Drop for StoredPermit {
     }
 }
 
-/// The right to make a call.
 #[derive(Debug)]
 pub struct Permit {
     subject: LimitSubject,
@@ -170,19 +163,17 @@ impl Permit {
     }
 }
 
-/// Limits how many environments of a function call for one subject at the same time.
 #[derive(Clone, Copy, Debug)]
 pub struct ConcurrencyLimiter<'a> {
-    /// Where in-flight calls are counted.
     pub store: &'a Store,
     pub clock: &'a Clock,
     pub held_permits: &'a HeldPermits,
 }
 
 impl ConcurrencyLimiter<'_> {
-    /// A permit, or `None` if `max_permits` environments already hold one and no fast call releases
-    /// one by `wait_until`, which is usually [`PERMIT_WAIT`] ahead. Without `needs_permit`, the permit is stored only when the call turns out to be
-    /// slow: acquiring and releasing it are two writes.
+    /// `None` if `max_permits` environments already hold a permit and no fast call releases one by
+    /// `wait_until`, which is usually [`PERMIT_WAIT`] ahead. Without `needs_permit`, the permit is
+    /// stored only when the call turns out to be slow: acquiring and releasing it are two writes.
     pub async fn acquire(
         &self,
         subject: LimitSubject,
@@ -212,8 +203,9 @@ impl ConcurrencyLimiter<'_> {
         }
     }
 
-    /// A permit that expires after `lease`, or `None` if `max_permits` environments already hold
-    /// one; waits for none. If another caller was faster, tries again, up to `tries` times in all.
+    /// `None` if `max_permits` environments already hold a permit; waits for none. If another
+    /// caller was faster, tries again, up to `tries` times in all. The permit expires after
+    /// `lease`.
     pub async fn try_acquire(
         &self,
         subject: LimitSubject,
@@ -235,8 +227,8 @@ impl ConcurrencyLimiter<'_> {
         Ok(None)
     }
 
-    /// A permit for the only call in flight, or `None` if there is another call. Unlike other
-    /// permits, it is not shared within an environment.
+    /// `None` if there is another call. Unlike other permits, this one is not shared within an
+    /// environment.
     pub async fn acquire_exclusive(
         &self,
         subject: LimitSubject,
@@ -256,7 +248,7 @@ impl ConcurrencyLimiter<'_> {
         max_permits <= in_flight.others(&self.held_permits.environment, now) && in_flight.are_older_than(SLOW, now)
     }
 
-    /// Makes a call with a permit, and counts the call once it is slow.
+    /// Counts the call once it is slow.
     pub async fn with_permit<T>(&self, permit: Permit, call: impl Future<Output = T>) -> T {
         let began_at = self.clock.now();
         let Permit { subject, mut stored } = permit;
@@ -277,7 +269,6 @@ impl ConcurrencyLimiter<'_> {
         ended
     }
 
-    /// Releases a permit whose call is not made, or has ended.
     pub async fn release(&self, permit: Permit) {
         self.release_stored(permit.stored).await;
     }

@@ -3,7 +3,6 @@ use storage::testing::store;
 
 use super::*;
 
-/// One environment of a deployment.
 #[derive(Clone)]
 struct Environment {
     store: Store,
@@ -16,7 +15,6 @@ impl Environment {
         Self { store: store().await, clock: Clock::manual(noon()), held_permits: HeldPermits::new(Random::Os) }
     }
 
-    /// Another environment of the same deployment.
     fn another(&self) -> Self {
         Self { held_permits: HeldPermits::new(Random::Os), ..self.clone() }
     }
@@ -29,7 +27,6 @@ impl Environment {
         self.store.in_flight_calls(subject).await.unwrap()
     }
 
-    /// How many permits of the subject are held.
     async fn permits(&self, subject: &LimitSubject) -> usize {
         self.in_flight(subject).await.others("none", self.clock.now())
     }
