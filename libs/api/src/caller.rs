@@ -23,9 +23,8 @@ use crate::scope_guard::Needs;
 /// A caller whose token has the scope `N`. Any other request gets 429, 401 or 403, in this order.
 #[derive(Clone, Debug)]
 pub struct Caller<N: Needs> {
-    /// The owner of the resources that the request reads and writes.
     pub owner: Owner,
-    /// The profile to which the token is limited; what the request creates belongs to it.
+    /// What the request creates belongs to this profile.
     pub of_profile: Option<ProfileRef>,
     pub ip: IpAddr,
     pub scopes: Scopes,
@@ -47,31 +46,28 @@ impl<N: Needs> Caller<N> {
         }
     }
 
-    /// The error for what the user's plan does not allow, with the reason. It is written to the
-    /// audit log.
+    /// For what the user's plan does not allow. Writes `reason` to the audit log.
     pub fn plan_error(&self, reason: String) -> ApiError {
         audit::Entry::new(Event::PlanRefused).user(self.user_id()).address(self.ip).why(&reason).write();
         ApiError::Forbidden(reason)
     }
 }
 
-/// The valid token of a request. Extract it after [`Caller`], which denies requests without one.
+/// Extract it after [`Caller`], which denies requests without a token.
 #[derive(Clone, Debug)]
 pub struct HeldToken {
-    /// The hash of the token, its key in the store.
+    /// The token's key in the store.
     pub id: Arc<str>,
     pub grant: Arc<TokenGrant>,
-    /// The profile to which the token is limited.
     pub of_profile: Option<ProfileRef>,
 }
 
-/// A caller of a route that needs no token. Returns 429 when the rate limit is reached.
+/// 429 when the rate limit is reached.
 #[derive(Clone, Copy, Debug)]
 pub struct Visitor {
     pub ip: IpAddr,
 }
 
-/// What the middleware found out about a request.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestFacts {
     pub(crate) ip: IpAddr,

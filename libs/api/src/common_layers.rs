@@ -15,7 +15,7 @@ use tracing::Instrument;
 use crate::limit::{Budget, ClientIp};
 use crate::{Api, RateLimits, TrustedProxy};
 
-/// The id of a request, a request extension. It is in the header `x-request-id` and in the logs.
+/// A request extension. The id is in the header `x-request-id` and in the logs.
 #[derive(Clone, Debug)]
 pub struct RequestId(pub String);
 
@@ -25,7 +25,7 @@ pub struct CommonLayers {
     /// Whether the service is reached only by https.
     pub is_encrypted: bool,
     pub limits: RateLimits,
-    /// Proxies whose header with the client address is trusted.
+    /// The service trusts their header with the client address.
     pub proxies: Vec<TrustedProxy>,
 }
 
@@ -41,7 +41,6 @@ impl From<&Api> for CommonLayers {
 }
 
 impl CommonLayers {
-    /// Adds the layer that gives each request an id and adds the headers to its response.
     pub fn before(self, router: Router) -> Router {
         router.layer(from_fn_with_state(Arc::new(self), identified))
     }

@@ -1,5 +1,3 @@
-//! The environment variables of every function that serves HTTP.
-
 use aws_config::SdkConfig;
 use chrono::TimeDelta;
 use cloud::config::{ConfigError, TableConfig, at_least_one, optional, required};
@@ -43,7 +41,7 @@ impl Api {
     }
 }
 
-/// The value of `ORIGIN`, without a slash at the end.
+/// Without a slash at the end.
 pub fn parse_origin(raw: &str) -> Result<String, ConfigError> {
     let origin = raw.trim_end_matches('/');
     match Url::parse(raw) {

@@ -8,20 +8,16 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 
-/// The origin of the request if it is allowed.
 pub(crate) fn allowed_origin(headers: &HeaderMap, allowed: &[String]) -> Option<HeaderValue> {
     let origin = headers.get(ORIGIN)?;
     let is_allowed = allowed.iter().any(|it| it.as_bytes() == origin.as_bytes());
     is_allowed.then(|| origin.clone())
 }
 
-/// Whether this is a preflight request, by which a browser asks whether a script may send the
-/// actual one.
 pub(crate) fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
     method == Method::OPTIONS && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// The response that allows the actual request.
 pub(crate) fn preflight() -> Response {
     let headers = [
         (ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD, POST, PATCH, DELETE"),
@@ -31,7 +27,6 @@ pub(crate) fn preflight() -> Response {
     (StatusCode::NO_CONTENT, headers).into_response()
 }
 
-/// Allows scripts of this origin to read the response.
 pub(crate) fn allow_read(headers: &mut HeaderMap, origin: HeaderValue) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.insert(
@@ -43,7 +38,6 @@ pub(crate) fn allow_read(headers: &mut HeaderMap, origin: HeaderValue) {
     );
 }
 
-/// Tells caches that the response depends on the origin.
 pub(crate) fn vary(headers: &mut HeaderMap) {
     headers.append(VARY, HeaderValue::from_static("origin"));
 }

@@ -35,7 +35,6 @@ pub enum ApiError {
     Forbidden(String),
     /// 404: it does not exist, or it belongs to another user.
     NotFound,
-    /// 405: the path does not accept the method.
     WrongMethod,
     /// 409, with the reason.
     Conflict(String),
@@ -68,11 +67,10 @@ pub enum ApiError {
         /// Seconds until the next try.
         wait: u64,
     },
-    /// 503: the store is unavailable.
     Unavailable,
 }
 
-/// When a client may try again after a storage failure, in seconds.
+/// Seconds.
 const STORE_WAIT: u64 = 5;
 
 pub(crate) const TOKEN_MISSING: &str = "The request has no token. Send Authorization: Bearer <token>; POST \

@@ -20,7 +20,7 @@ pub enum FieldValue<T> {
 }
 
 impl<T> FieldValue<T> {
-    /// The value, where absent and `null` mean the same.
+    /// Absent and `null` mean the same.
     pub fn value(self) -> Option<T> {
         match self {
             Self::Value(value) => Some(value),
@@ -53,7 +53,6 @@ pub(crate) enum Source {
     Query,
 }
 
-/// The fields, and the errors found so far.
 #[derive(Clone, Debug)]
 pub struct Fields {
     path: String,
@@ -63,7 +62,7 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// The fields of a body that a page has built.
+    /// For a body that a page has built.
     pub fn from_body(values: Map<String, Value>, known: &[&'static str]) -> Self {
         Self::new(values, Source::Body, known)
     }
@@ -93,7 +92,6 @@ impl Fields {
         })
     }
 
-    /// A string that `parse` accepts.
     pub fn parse<T, E: fmt::Display>(&mut self, name: &str, parse: impl FnOnce(&str) -> Result<T, E>) -> FieldValue<T> {
         let raw = match self.text(name) {
             FieldValue::Value(raw) => raw,
@@ -142,7 +140,7 @@ impl Fields {
         })
     }
 
-    /// A list of at most `max` entries. The entries of a longer one are not checked.
+    /// The entries of a longer list are not checked.
     pub fn bounded_list(&mut self, name: &str, max: usize) -> FieldValue<Vec<Value>> {
         match self.list(name) {
             FieldValue::Value(entries) if max < entries.len() => {
@@ -184,23 +182,21 @@ impl Fields {
         self.faults.extend(nested.faults);
     }
 
-    /// Adds an error. `message` continues the name of the field: "may not be blank".
+    /// `message` continues the name of the field: "may not be blank".
     pub fn add(&mut self, field: &str, message: impl fmt::Display) {
         let field = self.within(field);
         self.faults.add(field, message);
     }
 
-    /// All errors so far.
     pub fn faults(&mut self) -> &mut ValidationErrors {
         &mut self.faults
     }
 
-    /// Returns `value`, or the errors if there are any.
     pub fn finish<T>(self, value: T) -> Result<T, ApiError> {
         Ok(self.faults.or(value)?)
     }
 
-    /// The path of a field in the whole request.
+    /// The path from the root of the request.
     pub fn within(&self, field: &str) -> String {
         if self.path.is_empty() { field.to_owned() } else { format!("{}.{field}", self.path) }
     }

@@ -19,7 +19,6 @@ use crate::Api;
 use crate::page::{PageError, PageResult};
 use crate::session::{cookie, set_cookie};
 
-/// Identifies the browser of a guest.
 const COOKIE_NAME: &str = "__Host-connect-flow";
 
 /// Longer than the lifetime of a connect link and of its flows.
@@ -40,7 +39,7 @@ impl GuestCookie {
         FlowOwner::Guest(token::hash(self.0.expose_secret()))
     }
 
-    /// The value of the hidden field `csrf` of each form.
+    /// For the hidden field `csrf` of each form.
     pub fn csrf(&self) -> String {
         token::hash(&format!("form#{}", self.0.expose_secret()))
     }
@@ -54,7 +53,6 @@ impl GuestCookie {
         Err(PageError::new(StatusCode::FORBIDDEN, "This form is out of date", text))
     }
 
-    /// Adds the cookie to the response.
     pub fn respond(&self, inner: impl IntoResponse) -> Response {
         let mut response = inner.into_response();
         response.headers_mut().append(SET_COOKIE, set_cookie(COOKIE_NAME, &self.0, LIFETIME));
@@ -70,9 +68,7 @@ impl<S: Sync> OptionalFromRequestParts<S> for GuestCookie {
     }
 }
 
-/// A connect link that a browser asks for. Whether this browser may use it is for [`ConnectLink::check`].
 pub struct RequestedLink {
-    /// The hash of its secret.
     pub key: String,
     pub link: ConnectLink,
     pub user: User,
@@ -80,7 +76,7 @@ pub struct RequestedLink {
 }
 
 impl Api {
-    /// Finds a connect link; changes nothing. `None` also if the operator has disabled the user of the link.
+    /// Changes nothing. `None` also if the operator has disabled the user of the link.
     pub async fn visit_link(
         &self,
         key: String,

@@ -122,20 +122,18 @@ fn json_number(token: &str) -> Option<f64> {
     if is_number { token.parse().ok() } else { None }
 }
 
-/// What the parser found so far.
 #[derive(Default)]
 struct ParseState {
     faults: ValidationErrors,
     is_too_deep: bool,
 }
 
-/// A value to be parsed.
 struct Node<'a> {
     reading: &'a mut ParseState,
     place: FieldPath<'a>,
 }
 
-/// The path of a value. It is written only for an error.
+/// Formatted only for an error.
 #[derive(Clone, Copy)]
 enum FieldPath<'a> {
     Body,

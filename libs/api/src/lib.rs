@@ -58,20 +58,18 @@ pub use request_permits::PermitError;
 pub use routes::described;
 pub use session::SignedIn;
 
-/// What every function that serves HTTP needs. Its `App` provides it through `FromRef`.
+/// The `App` of a function provides it through `FromRef`.
 #[derive(Clone, Debug)]
 pub struct Api {
     pub store: Store,
     pub clock: Clock,
     pub random: Random,
     pub ids: Ids,
-    /// Requests per minute, and concurrent calls.
     pub limits: RateLimits,
-    /// The URL of the service, without a trailing slash.
+    /// Without a trailing slash.
     pub origin: String,
-    /// How long access tokens are valid.
     pub token_lifetime: TokenLifetime,
-    /// Origins whose scripts may call the API. None by default.
+    /// None by default. Scripts of these origins may call the API.
     pub allowed_origins: Vec<String>,
     /// Proxies whose header with the client address is trusted: one in front of the service, and
     /// the function `mcp`.

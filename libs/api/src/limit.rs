@@ -1,5 +1,3 @@
-//! Rate limits, and the subject that a request is counted for.
-
 mod config;
 pub(crate) mod memory;
 
@@ -12,11 +10,10 @@ use http::request::Parts;
 use http::{Extensions, HeaderMap, HeaderValue};
 use storage::{Counted, minute_of};
 
-/// Requests per minute, and concurrent calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimits {
     pub requests_per_minute: u32,
-    /// `POST /media`. Such a request counts towards `requests_per_minute` too.
+    /// Such a request counts towards `requests_per_minute` too.
     pub media_per_minute: u32,
     /// Concurrent calls to hosts that users name, for the requests of one user.
     pub calls_per_user: u32,
@@ -37,8 +34,7 @@ impl Default for RateLimits {
 pub struct ClientIp(pub IpAddr);
 
 impl ClientIp {
-    /// The address from the gateway or the server. Requests without one share the unspecified
-    /// address, and so one limit.
+    /// Requests without an address share the unspecified address, and so one limit.
     pub(crate) fn from_extensions(extensions: &Extensions) -> Self {
         extensions.get().copied().unwrap_or(Self(IpAddr::V4(Ipv4Addr::UNSPECIFIED)))
     }
@@ -58,7 +54,6 @@ impl ClientIp {
 }
 
 impl ClientIp {
-    /// The subject that pages and forms from this address are counted for.
     pub(crate) fn page_subject(self) -> String {
         format!("pages#{}", self.subject())
     }
@@ -72,7 +67,7 @@ impl<S: Sync> FromRequestParts<S> for ClientIp {
     }
 }
 
-/// How many requests are left in this minute.
+/// The requests left in this minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Budget {
     pub(crate) limit: u32,
@@ -82,13 +77,12 @@ pub(crate) struct Budget {
 }
 
 impl RateLimits {
-    /// The budget of a request that is not counted.
     pub(crate) fn untouched(self, now: DateTime<Utc>) -> Budget {
         let limit = self.requests_per_minute;
         Budget { limit, remaining: limit, over: false, resets_at: minute_of(now).1 }
     }
 
-    /// What is left after this request, by the limit that has less left.
+    /// By the limit that has less left.
     pub(crate) fn budget(self, counted: &Counted, is_media: bool) -> Budget {
         let budget = |used: u32, limit: u32| Budget {
             limit,
@@ -106,7 +100,7 @@ impl RateLimits {
 impl Budget {
     pub(crate) const LIMIT: &str = "x-ratelimit-limit";
 
-    /// Seconds until the end of the minute, at least 1.
+    /// Seconds, at least 1.
     pub(crate) fn wait(self, now: DateTime<Utc>) -> u64 {
         let millis = (self.resets_at - now).num_milliseconds();
         u64::try_from(millis).unwrap_or(0).div_ceil(1000).max(1)

@@ -24,10 +24,8 @@ use crate::page::{self, PageError};
 use crate::session::{FoundSession, SignedIn};
 use crate::{cors, page::assets};
 
-/// The prefix of the API paths.
 const API: &str = "/api/";
 
-/// The state of the middleware in one process.
 struct MiddlewareState {
     api: Api,
     memory: Memory,
@@ -64,8 +62,7 @@ fn is_api(request: &Request) -> bool {
     request.uri().path().starts_with(API)
 }
 
-/// Whether the path is the URL of a file. Platforms fetch the files of all users from a few
-/// addresses, so these requests are not counted.
+/// Platforms fetch the files of all users from a few addresses, so these requests are not counted.
 fn is_file(request: &Request) -> bool {
     request.uri().path().starts_with(FileAddress::PREFIX)
 }
@@ -83,7 +80,6 @@ async fn gate(State(state): State<Arc<MiddlewareState>>, request: Request, next:
     }
 }
 
-/// The routes inside the middleware.
 struct Handler<'a> {
     next: Next,
     id: &'a RequestId,
@@ -91,7 +87,7 @@ struct Handler<'a> {
 }
 
 impl Handler<'_> {
-    /// Runs the handler. The response to an internal error names the request id.
+    /// The response to an internal error names the request id.
     async fn run(self, request: Request) -> Response {
         let response = self.next.run(request).await;
         if response.status() == StatusCode::INTERNAL_SERVER_ERROR {
@@ -108,7 +104,7 @@ impl MiddlewareState {
     }
 }
 
-/// Counts and handles a request of the API. The response shows how many requests are left.
+/// The response shows how many requests are left.
 async fn counted(state: &MiddlewareState, mut request: Request, handler: Handler<'_>) -> Response {
     let (api, counter) = (&state.api, state.counting(state.api.clock.now()));
     // Boxed, because futures of the SDK are large.
@@ -168,8 +164,7 @@ async fn handle_page_request(state: &MiddlewareState, mut request: Request, hand
     response
 }
 
-/// The response to an internal error. It names only the request id, by which the request can be
-/// found in the logs.
+/// Names only the request id, by which the request can be found in the logs.
 fn internal_error(id: &RequestId, is_api: bool) -> Response {
     let text = format!("Something failed on our side. If it happens again, report request {}", id.0);
     if is_api { message(StatusCode::INTERNAL_SERVER_ERROR, text) } else { page::failed(&text) }

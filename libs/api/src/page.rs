@@ -40,7 +40,6 @@ pub struct Page {
     navigation: Option<AccountPage>,
     is_wide: bool,
     shows_images: bool,
-    /// The name of its script.
     script: Option<&'static str>,
     upload_origin: Option<String>,
     brand: Option<Brand>,
@@ -59,7 +58,6 @@ struct Layout<'a> {
 }
 
 impl Page {
-    /// Renders the template into a page with this title.
     pub fn render(title: impl Into<String>, inner: &impl Template) -> PageResult<Self> {
         Ok(Self::raw(title, inner.render()?))
     }
@@ -85,19 +83,16 @@ impl Page {
         self
     }
 
-    /// Adds the button to sign out.
     pub fn signed_in(mut self, session: &crate::SignedIn) -> Self {
         self.csrf = Some(session.csrf().to_owned());
         self
     }
 
-    /// Adds the navigation of the account pages.
     pub fn with_account_navigation(mut self, navigation: AccountPage) -> Self {
         self.navigation = Some(navigation);
         self
     }
 
-    /// Uses the width of a large screen.
     pub fn wide(mut self) -> Self {
         self.is_wide = true;
         self
@@ -115,20 +110,17 @@ impl Page {
         self
     }
 
-    /// Adds the script of the form of a post, which uploads files to this origin.
     pub fn with_uploads(mut self, origin: String) -> Self {
         self.script = Some("composer.js");
         self.upload_origin = Some(origin);
         self
     }
 
-    /// Adds the script of the page of consent.
     pub fn with_consent(mut self) -> Self {
         self.script = Some("consent.js");
         self
     }
 
-    /// Adds the script that searches the documentation.
     pub fn with_search(mut self) -> Self {
         self.script = Some("docs.js");
         self

@@ -1,5 +1,3 @@
-//! The parameters `page` and `per_page` of lists.
-
 use contract::PageMeta;
 use domain::listing::Listing;
 
@@ -24,7 +22,6 @@ impl Paging {
         }
     }
 
-    /// The page of a list that was read whole.
     pub fn cut<T>(self, all: Vec<T>) -> (Vec<T>, PageMeta) {
         let Self { page, per_page } = self;
         let total = u64::try_from(all.len()).unwrap_or(u64::MAX);

@@ -1,5 +1,3 @@
-//! Query parameters, parsed like the fields of a body.
-
 use std::convert::Infallible;
 
 use axum::extract::FromRequestParts;
@@ -22,7 +20,7 @@ impl<S: Sync> FromRequestParts<S> for Params {
 }
 
 impl Params {
-    /// Parses a query without its question mark.
+    /// `raw` has no question mark.
     pub fn parse(query: &str) -> Self {
         Self(form_urlencoded::parse(query.as_bytes()).into_owned().collect())
     }
@@ -33,8 +31,8 @@ impl Params {
         self.fields(&[]).finish(())
     }
 
-    /// The parameters as fields. An empty one, or one with the value `null`, is null. An unknown or
-    /// duplicate one is an error.
+    /// An empty parameter, or one with the value `null`, is null. An unknown or duplicate one is an
+    /// error.
     pub fn fields(self, known: &[&'static str]) -> Fields {
         let mut values = Map::new();
         let mut repeated = Vec::new();

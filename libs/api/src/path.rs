@@ -1,4 +1,4 @@
-//! Path parameters. An unreadable one returns 404, like an id that does not exist.
+//! An unreadable path parameter returns 404, like an id that does not exist.
 
 use axum::extract::{FromRequestParts, Path};
 use domain::id::{ConnectionId, MediaId, PostId, ProfileId, TargetId, UserId, WebhookId};
@@ -7,7 +7,6 @@ use serde::de::DeserializeOwned;
 
 use crate::error::ApiError;
 
-/// An id that can be a path parameter.
 pub trait PathId: Sized + Send {
     /// Parses an id; `None` for letters, 0, a sign, and numbers from 2^53 on.
     fn read(raw: &str) -> Option<Self>;
@@ -25,7 +24,6 @@ macro_rules! path_ids {
 
 path_ids!(ConnectionId, MediaId, PostId, ProfileId, TargetId, UserId, WebhookId);
 
-/// Parses a path parameter as an id.
 pub fn path_id<T: PathId>(raw: &str) -> Result<T, ApiError> {
     T::read(raw).ok_or(ApiError::NotFound)
 }

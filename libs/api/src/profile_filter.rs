@@ -1,11 +1,9 @@
-//! The filter `profile_id` of lists.
-
 use domain::id::ProfileId;
 
 use crate::{FieldValue, Fields};
 
-/// The profile whose items a list has; `None` for an absent parameter. An empty one is an error: a client that forgets the
-/// id of a customer would otherwise get the items of all.
+/// `None` for an absent parameter. An empty one is an error: a client that forgets the id of a
+/// customer would otherwise get the items of all.
 pub fn profile_filter(fields: &mut Fields) -> Option<ProfileId> {
     let id = match fields.integer("profile_id") {
         FieldValue::Absent | FieldValue::Invalid => return None,

@@ -1,5 +1,3 @@
-//! A proxy in front of the service whose header with the client address is trusted.
-
 mod config;
 
 use std::net::{IpAddr, SocketAddr};
@@ -10,11 +8,11 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use subtle::ConstantTimeEq;
 
-/// A proxy in front of the service. It proves by a secret in a header that a request came through
-/// it, and passes the client address in another header.
+/// Proves by a secret in a header that a request came through it, and passes the client address in
+/// another header.
 #[derive(Clone, Debug)]
 pub struct TrustedProxy {
-    /// The header with the client address, such as `x-client-address`.
+    /// Such as `x-client-address`.
     pub address_header: HeaderName,
     /// Known only to the proxy and this service.
     pub secret: SecretString,
@@ -23,14 +21,12 @@ pub struct TrustedProxy {
     pub resource: Resource,
 }
 
-/// The header with the secret of a proxy.
 const PROOF: HeaderName = HeaderName::from_static("x-proxy-secret");
 
 /// The header in which the function `mcp` passes the address of its caller.
 const CLIENT_ADDRESS: HeaderName = HeaderName::from_static("x-client-address");
 
 impl TrustedProxy {
-    /// The function `mcp`, which calls the API for assistants.
     pub fn mcp(secret: SecretString) -> Self {
         Self { address_header: CLIENT_ADDRESS, secret, resource: Resource::Mcp }
     }
@@ -46,14 +42,13 @@ impl TrustedProxy {
         Ok([(PROOF, proof), (self.address_header.clone(), address)].into_iter().collect())
     }
 
-    /// Whether a request with these headers came through this proxy.
     pub(crate) fn is_proven_by(&self, headers: &HeaderMap) -> bool {
         let expected = self.secret.expose_secret().as_bytes();
         let mut sent = headers.get_all(PROOF).iter();
         !expected.is_empty() && sent.any(|it| bool::from(it.as_bytes().ct_eq(expected)))
     }
 
-    /// The client address, if the request proves that this proxy wrote it.
+    /// `None` unless the request proves that this proxy wrote the address.
     pub(crate) fn client_address(&self, headers: &HeaderMap) -> Option<IpAddr> {
         if !self.is_proven_by(headers) {
             return None;
@@ -64,7 +59,7 @@ impl TrustedProxy {
     }
 }
 
-/// Parses an address with or without a port.
+/// With or without a port.
 fn address(raw: &str) -> Option<IpAddr> {
     let without_port = raw.parse().ok();
     let with_port = || raw.parse::<SocketAddr>().ok().map(|it| it.ip());

@@ -1,5 +1,5 @@
-//! The body of a request. It is checked only when the handler asks for it, so that a missing
-//! resource returns 404 whatever the body contains.
+//! The body is checked only when the handler asks for it, so that a missing resource returns 404
+//! whatever the body contains.
 
 use std::convert::Infallible;
 
@@ -15,7 +15,6 @@ use crate::fields::{Fields, Source};
 use crate::json;
 use crate::params::Params;
 
-/// The largest body in bytes.
 const MAX_BODY_BYTES: usize = 256 * 1024;
 
 #[derive(Clone, Debug)]
@@ -48,8 +47,8 @@ impl<S: Sync> FromRequest<S> for RequestBody {
 }
 
 impl RequestBody {
-    /// The fields of the object; or 413, 415, 400, or 422 if the body is not an object. An unknown
-    /// field is an error like any other.
+    /// 413, 415, 400, or 422 if the body is not an object. An unknown field is an error like any
+    /// other.
     pub fn fields(self, known: &[&'static str]) -> Result<Fields, ApiError> {
         let bytes = self.bytes()?;
         if !self.is_json {
@@ -62,7 +61,7 @@ impl RequestBody {
         Ok(fields)
     }
 
-    /// Like [`RequestBody::fields`], but an empty body and `null` count as an empty object.
+    /// An empty body and `null` count as an empty object.
     pub fn optional_fields(self, known: &[&'static str]) -> Result<Fields, ApiError> {
         let bytes = self.bytes()?;
         if bytes.is_empty() || (self.is_json && bytes.trim_ascii() == b"null") {
@@ -73,8 +72,8 @@ impl RequestBody {
         self.fields(known)
     }
 
-    /// For an operation that has parameters only: every field is an error, because the client expects it to have an
-    /// effect.
+    /// For an operation that has parameters only: every field is an error, because the client
+    /// expects it to have an effect.
     pub fn none(self) -> Result<(), ApiError> {
         Self { params: Params::default(), ..self }.optional_fields(&[])?.finish(())
     }
@@ -85,7 +84,7 @@ impl RequestBody {
         fields.faults().extend(std::mem::take(params.faults()));
     }
 
-    /// The bytes; or 413, or 400 if the body was cut off.
+    /// 413, or 400 if the body was cut off.
     pub fn bytes(&self) -> Result<Bytes, ApiError> {
         match &self.body {
             ReceivedBody::Whole(bytes) => Ok(bytes.clone()),
@@ -97,7 +96,7 @@ impl RequestBody {
     }
 }
 
-/// Whether the content type is `application/json` in any case. The only charset is UTF-8.
+/// The case does not matter. The only charset is UTF-8.
 fn is_json(headers: &HeaderMap) -> bool {
     let Some(Ok(value)) = headers.get(CONTENT_TYPE).map(|it| it.to_str()) else {
         return false;

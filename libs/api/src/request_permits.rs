@@ -22,16 +22,14 @@ const LEASE: TimeDelta = TimeDelta::seconds(30);
 /// it, so a limit of ten is reached sooner.
 const TRIES: usize = 16;
 
-/// Seconds until a request without a permit may try again.
+/// Seconds.
 const AGAIN_AFTER: u64 = 5;
 
 /// The longest host name that is counted, in characters. No name that can be resolved is longer.
 const MAX_HOST: usize = 255;
 
-/// Why no call was made.
 #[derive(Debug, thiserror::Error)]
 pub enum PermitError {
-    /// The user or the host has reached its limit of concurrent calls.
     #[error("too many calls are in progress")]
     Busy,
     #[error(transparent)]
@@ -39,8 +37,7 @@ pub enum PermitError {
 }
 
 impl Api {
-    /// Makes calls to this host for a request of this user, with a permit of both. `None` is a host
-    /// that no user named; it needs no permit.
+    /// `host` is `None` if no user named it: then the calls need no permit.
     ///
     /// # Errors
     /// If no call was made.
@@ -108,7 +105,6 @@ mod tests {
 
     const HOST: Option<&str> = Some("slow.example");
 
-    /// Acquires a permit and is dropped with it.
     async fn abandon(api: &Api, user: UserId, host: &str) {
         let (started, call_started) = oneshot::channel();
         let call = async {

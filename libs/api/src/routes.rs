@@ -22,7 +22,6 @@ macro_rules! routes {
             router
         }
 
-        /// The description of the routes, for the API document.
         pub fn documented() -> ::utoipa::openapi::OpenApi {
             let router = $crate::utoipa_axum::router::OpenApiRouter::<$app>::new();
             $(let router = router.routes($crate::utoipa_axum::routes!($handler::$handler));)+
@@ -31,7 +30,7 @@ macro_rules! routes {
     };
 }
 
-/// Adds a handler to the router, at the path and method of its description.
+/// At the path and method of the handler's description.
 #[doc(hidden)]
 pub fn described<P, H, T, S>(router: Router<S>, handler: &H) -> Router<S>
 where

@@ -25,11 +25,10 @@ use crate::page::{PageError, PageResult};
 /// With the prefix `__Host-`, browsers accept the cookie only from this exact origin.
 const COOKIE_NAME: &str = "__Host-session";
 
-/// How long a session lasts.
 const LIFETIME: TimeDelta = TimeDelta::days(14);
 
-/// The session of a signed-in user. Without one, a page redirects to the sign-in, which leads back
-/// to it, and a form returns 401.
+/// Without a session, a page redirects to the sign-in, which leads back to it, and a form returns
+/// 401.
 #[derive(Clone, Debug)]
 pub struct SignedIn {
     pub user: UserId,
@@ -39,7 +38,6 @@ pub struct SignedIn {
 }
 
 impl SignedIn {
-    /// The session of the browser that sent these headers.
     pub async fn find(api: &Api, headers: &HeaderMap) -> Result<Option<Self>, StorageError> {
         let Some(cookie_value) = cookie(headers, COOKIE_NAME) else {
             return Ok(None);
@@ -66,7 +64,7 @@ impl SignedIn {
         }))
     }
 
-    /// Starts a session for a browser at this address, and returns the cookie to set.
+    /// Returns the cookie to set.
     pub async fn start(api: &Api, user: UserId, address: ClientIp) -> Result<HeaderValue, StorageError> {
         let secret = token::random_token();
         let now = api.clock.now();
@@ -76,7 +74,7 @@ impl SignedIn {
         Ok(set_cookie(COOKIE_NAME, &value, LIFETIME))
     }
 
-    /// Ends the session, and returns the cookie to set.
+    /// Returns the cookie to set.
     pub async fn end(self, api: &Api) -> Result<HeaderValue, StorageError> {
         // A session that does not exist any more has ended as well.
         api.store.end_session(self.user, &self.hash).await?;
@@ -88,27 +86,23 @@ impl SignedIn {
         &self.person
     }
 
-    /// The zone in which pages show times.
     pub fn zone(&self) -> TimeZone {
         self.person.shown_zone()
     }
 
-    /// Whether this is the session with this hash.
     pub fn is(&self, hash: &str) -> bool {
         self.hash == hash
     }
 
-    /// The CSRF token. Every form of this session contains it in the hidden field `csrf`.
+    /// Every form of this session contains it in the hidden field `csrf`.
     pub fn csrf(&self) -> &str {
         &self.csrf
     }
 
-    /// Writes to the audit log that the user's plan does not allow a request from this address.
     pub fn audit_plan_refusal(&self, address: ClientIp, why: &str) {
         audit::Entry::new(Event::PlanRefused).user(self.user).address(address.0).why(why).write();
     }
 
-    /// Denies a form without the CSRF token of this session.
     pub fn check(&self, csrf: &str) -> PageResult<()> {
         let is_ours: bool = self.csrf.as_bytes().ct_eq(csrf.as_bytes()).into();
         if is_ours { Ok(()) } else { Err(PageError::forged()) }
@@ -151,7 +145,7 @@ where
     }
 }
 
-/// The session that the middleware found, a request extension.
+/// A request extension.
 #[derive(Clone, Debug)]
 pub(crate) struct FoundSession(pub(crate) Option<SignedIn>);
 
@@ -162,15 +156,14 @@ async fn found(parts: &Parts, api: &Api) -> Result<Option<SignedIn>, StorageErro
     }
 }
 
-/// The header that removes the session cookie.
 pub fn signed_out() -> HeaderValue {
     cleared_cookie(COOKIE_NAME)
 }
 
-/// The characters that are not percent-encoded in a parameter.
+/// Not percent-encoded in a parameter.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'/');
 
-/// The URL of the sign-in that leads back to `next`.
+/// The sign-in leads back to `next`.
 pub fn sign_in(next: &str) -> String {
     format!("/sign-in?next={}", utf8_percent_encode(next, PLAIN))
 }
@@ -191,14 +184,13 @@ pub fn local_path(next: &str) -> &str {
     if is_local { next } else { "/account" }
 }
 
-/// The value of a cookie of the request.
 pub fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
     let headers_text = headers.get_all(COOKIE).iter().filter_map(|it| it.to_str().ok());
     let mut pairs = headers_text.flat_map(|it| it.split(';')).filter_map(|it| it.trim().split_once('='));
     pairs.find(|it| it.0 == name).map(|it| it.1.to_owned())
 }
 
-/// The header that sets a cookie which scripts and other sites cannot read.
+/// Scripts and other sites cannot read the cookie.
 pub fn set_cookie(name: &str, value: &SecretString, lifetime: TimeDelta) -> HeaderValue {
     let value = value.expose_secret();
     let seconds = lifetime.num_seconds();
@@ -208,7 +200,6 @@ pub fn set_cookie(name: &str, value: &SecretString, lifetime: TimeDelta) -> Head
     header
 }
 
-/// The header that removes a cookie.
 pub fn cleared_cookie(name: &str) -> HeaderValue {
     set_cookie(name, &SecretString::default(), TimeDelta::zero())
 }

@@ -1,5 +1,3 @@
-//! For tests of the functions.
-
 use domain::access_token::TokenLifetime;
 use domain::clock::Clock;
 use domain::id::Ids;
@@ -9,12 +7,11 @@ use storage::Store;
 
 use crate::{Api, RateLimits};
 
-/// An API on an empty store, at noon.
+/// On an empty store, at noon.
 pub async fn api() -> Api {
     api_on(storage::testing::store().await, Clock::manual(noon()))
 }
 
-/// An API on this store.
 pub fn api_on(store: Store, clock: Clock) -> Api {
     Api {
         store,

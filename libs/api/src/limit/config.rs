@@ -1,5 +1,3 @@
-//! The environment variables of the rate limits.
-
 use cloud::config::{ConfigError, at_least_one};
 
 use super::RateLimits;

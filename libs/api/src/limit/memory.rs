@@ -12,10 +12,9 @@ use storage::minute_of;
 
 use super::Budget;
 
-/// The most entries of each map.
+/// Per map.
 const MOST: usize = 10_000;
 
-/// How long a process remembers a valid token.
 const KNOWN_FOR: TimeDelta = TimeDelta::hours(1);
 
 #[derive(Debug, Default)]
@@ -25,15 +24,12 @@ pub(crate) struct Memory(Mutex<CacheEntries>);
 struct CacheEntries {
     /// Subjects that reached their limit in this minute, for all requests or for uploads.
     over: ExpiringMap<(String, bool), Budget>,
-    /// Valid tokens, by hash.
     proven: ExpiringMap<String, ()>,
-    /// Rejected tokens, by hash.
     rejected: ExpiringMap<String, ()>,
-    /// How many tokens unknown to this process each address sent.
+    /// Tokens unknown to this process, by address.
     tried: ExpiringMap<String, u32>,
 }
 
-/// Which calls of the store a token justifies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenLookUp {
     /// The request is counted for the token's user while the token is looked up.
@@ -46,14 +42,12 @@ pub(crate) enum TokenLookUp {
 }
 
 impl Memory {
-    /// The budget of a subject that is known to have reached its limit.
     pub(crate) fn over(&self, subject: &str, is_media: bool, now: DateTime<Utc>) -> Option<Budget> {
         let entries = self.known();
         let find = |is_media| entries.over.get(&(subject.to_owned(), is_media), now).copied();
         find(false).or_else(|| if is_media { find(true) } else { None })
     }
 
-    /// Records that a budget is used up.
     pub(crate) fn note(&self, subject: &str, is_media: bool, budget: Budget, now: DateTime<Utc>) {
         if budget.over {
             self.known().over.put((subject.to_owned(), is_media), budget, budget.resets_at, now);
@@ -80,7 +74,6 @@ impl Memory {
         TokenLookUp::Count
     }
 
-    /// Records that a token is valid.
     pub(crate) fn record_valid(&self, hash: &str, address: &str, now: DateTime<Utc>) {
         let mut entries = self.known();
         let is_new = entries.proven.get(hash, now).is_none();
@@ -90,7 +83,6 @@ impl Memory {
         }
     }
 
-    /// Records that a token is invalid or no longer valid.
     pub(crate) fn rejected(&self, hash: &str, now: DateTime<Utc>) {
         let mut entries = self.known();
         entries.proven.0.remove(hash);
@@ -102,7 +94,6 @@ impl Memory {
     }
 }
 
-/// Values that are each kept until a time.
 #[derive(Debug)]
 struct ExpiringMap<K, V>(HashMap<K, (V, DateTime<Utc>)>);
 

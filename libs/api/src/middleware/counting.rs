@@ -1,8 +1,8 @@
 //! Finds the caller of a request and counts the request for it.
 //!
-//! Token and count take one concurrent round trip to the store. The profile of a limited token is read after the token
-//! and concurrently with the count. A request with an invalid token takes one more round trip, in which it is counted for
-//! its address. From an address that sent many invalid
+//! Token and count take one concurrent round trip to the store. The profile of a limited token is
+//! read after the token and concurrently with the count. A request with an invalid token takes one
+//! more round trip, in which it is counted for its address. From an address that sent many invalid
 //! tokens, a token that the process does not know is read before anything is written. What the
 //! process remembers of the minute takes no round trip.
 
@@ -32,7 +32,6 @@ pub(super) fn is_upload(request: &Request) -> bool {
     request.method() == Method::POST && UPLOADS.contains(&request.uri().path())
 }
 
-/// What decides how a request is counted.
 pub(super) struct CountedRequest {
     address: ClientIp,
     is_media: bool,
@@ -47,22 +46,21 @@ enum SentToken {
     Token(AccessToken),
 }
 
-/// What is written about a caller concurrently with the response.
+/// Written concurrently with the response.
 #[derive(Default)]
 pub(super) struct PendingUsage(Option<TokenUsage>);
 
 struct TokenUsage {
     owner: UserId,
     hash: String,
-    /// The new expiry of the token, unless its use was recorded within the last day.
+    /// `None` if the use of the token was recorded within the last day.
     prolonged_to: Option<DateTime<Utc>>,
     stale: Stale,
 }
 
-/// A valid token.
 struct Verified {
     grant: TokenGrant,
-    /// The profile to which it is limited.
+    /// The token is limited to this profile.
     of_profile: Option<ProfileRef>,
     counted: Counted,
     note: Option<TokenUsage>,
@@ -100,8 +98,7 @@ pub(super) struct Counting<'a> {
 }
 
 impl Counting<'_> {
-    /// Counts a request of the API. Without a valid token, it counts for its address and for no
-    /// user.
+    /// Without a valid token, the request counts for its address and for no user.
     pub(super) async fn count(&self, info: CountedRequest) -> (RequestFacts, PendingUsage) {
         let CountedRequest { address, is_media, place: resource, token } = info;
         let context = |token, budget| RequestFacts { ip: address.0, at: self.now, token, budget };
@@ -162,7 +159,7 @@ impl Counting<'_> {
         }
     }
 
-    /// The token if it is valid, and the count of its user. Both are read concurrently.
+    /// `None` if the token is invalid. Token and count are read concurrently.
     async fn look_up(
         &self,
         claimed: UserId,
@@ -183,7 +180,7 @@ impl Counting<'_> {
             .and_then(|(token, admitted)| self.verify_token(claimed, hash, token, resource, admitted)))
     }
 
-    /// A token with the profile to which it is limited; `None` if that profile is deleted.
+    /// `None` if the profile to which the token is limited is deleted.
     async fn with_profile(&self, token: TokenGrant) -> Result<Option<(TokenGrant, Option<ProfileRef>)>, StorageError> {
         let Some(id) = token.profile_id else { return Ok(Some((token, None))) };
         let profile = self.api.store.profile(token.owner, id).await?;
@@ -231,7 +228,7 @@ impl Counting<'_> {
         self.api.limits.requests_per_minute
     }
 
-    /// Counts a request for an address. `None` if the store failed.
+    /// `None` if the store failed.
     pub(super) async fn count_address(&self, subject: &str, is_media: bool) -> Option<Budget> {
         if let Some(budget) = self.memory.over(subject, is_media, self.now) {
             return Some(budget);
@@ -254,7 +251,7 @@ impl Counting<'_> {
         Budget { limit: self.limit(), remaining: 0, over: true, resets_at: minute_of(self.now).1 }
     }
 
-    /// Writes the notes. The response does not depend on them, so a failure is only logged.
+    /// The response does not depend on the notes, so a failure is only logged.
     pub(super) async fn note(&self, note: PendingUsage) {
         let Some(TokenUsage { owner, hash, prolonged_to: new_expires_at, stale }) = note.0 else { return };
         let store = &self.api.store;

@@ -19,7 +19,7 @@ use crate::scope_guard::{PostsRead, PostsWrite};
 use crate::testing::api;
 use crate::{ApiResult, Caller, Id, RequestBody, TrustedProxy, Visitor};
 
-/// A small service with one route of each kind.
+/// One route of each kind.
 struct Harness {
     api: Api,
     router: Router,

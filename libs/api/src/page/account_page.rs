@@ -1,9 +1,7 @@
-//! The pages of an account. Several functions serve them.
+//! Several functions serve the pages of an account.
 
-/// An account page, to which the others link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccountPage {
-    /// Sign-ins, and devices with access.
     Access,
     Connections,
     Posts,

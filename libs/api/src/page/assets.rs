@@ -1,5 +1,3 @@
-//! The stylesheet, the icon, and the scripts.
-
 use axum::Router;
 use axum::response::IntoResponse;
 use axum::routing::get;
@@ -25,8 +23,7 @@ pub(crate) fn router() -> Router {
         .route("/favicon.ico", get(|| async { asset("image/svg+xml", ICON) }))
 }
 
-/// Whether this is the path of an asset. Assets are the same for every visitor, cost no call of the
-/// store, and are not counted.
+/// Assets are the same for every visitor, cost no call of the store, and are not counted.
 pub(crate) fn is_one(path: &str) -> bool {
     path.starts_with("/assets/") || path == "/favicon.ico"
 }

@@ -5,11 +5,10 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, de};
 use url::Url;
 
-/// The parameter `Brand`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Brand {
-    /// The operator's or the product's name; by default that of this service.
+    /// By default the name of this service.
     #[serde(default)]
     name: Option<String>,
     #[serde(default)]
@@ -19,7 +18,7 @@ pub struct Brand {
     color: Option<Color>,
 }
 
-/// The URL of an image: https, or a path of this service.
+/// Https, or a path of this service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Logo(String);
 

@@ -1,6 +1,7 @@
-//! The page on which a person chooses a post's settings for an account and agrees to the terms of its platform. The
-//! connections function shows it, because it reads the account's settings at the platform; the posts function stores
-//! what the person chose. The rules are TikTok's, of its fact sheet, section 11.
+//! The page on which a person chooses a post's settings for an account and agrees to the terms of
+//! its platform. The connections function shows it, because it reads the account's settings at the
+//! platform; the posts function stores what the person chose. The rules are TikTok's, of its fact
+//! sheet, section 11.
 
 use std::fmt;
 
@@ -20,7 +21,7 @@ pub enum ConsentAction {
 }
 
 impl ConsentAction {
-    /// The value in forms and queries.
+    /// In forms and queries.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Schedule => "schedule",
@@ -29,7 +30,6 @@ impl ConsentAction {
     }
 }
 
-/// Why the choices of the person were not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConsentProblem {
@@ -40,8 +40,8 @@ pub enum ConsentProblem {
 }
 
 impl ConsentProblem {
-    /// Checks a form. `promotes` is for the person's own brand and for another brand; `None` if the person discloses
-    /// nothing.
+    /// `promotes` is for the person's own brand and for another brand; `None` if the person
+    /// discloses nothing.
     pub fn find(visibility: &str, promotes: Option<(bool, bool)>) -> Option<Self> {
         match promotes {
             _ if visibility.is_empty() => Some(Self::NoVisibility),
@@ -71,7 +71,6 @@ impl fmt::Display for ConsentProblem {
     }
 }
 
-/// The path of the page for a signed-in user.
 pub fn consent_page(
     connection: ConnectionId,
     post: PostId,
@@ -87,18 +86,16 @@ pub fn consent_page(
     format!("/account/connections/{connection}/consent/{post}?{}", query.finish())
 }
 
-/// The path that the user's form is sent to.
 pub fn consent_form(connection: ConnectionId, post: PostId) -> String {
     format!("/account/posts/{post}/consent/{connection}")
 }
 
-/// The path of the page for the customer with a connect link.
+/// For the customer with a connect link.
 pub fn link_consent_page(key: &str, problem: Option<ConsentProblem>) -> String {
     let query = problem.map(|it| format!("?problem={}", it.name())).unwrap_or_default();
     format!("/connect-links/{key}/consent{query}")
 }
 
-/// The path that the customer's form is sent to.
 pub fn link_consent_form(key: &str, connection: ConnectionId) -> String {
     format!("/connect-links/{key}/consent/{connection}")
 }

@@ -1,5 +1,3 @@
-//! Error pages: what happened, and what to do next.
-
 use askama::Template;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
@@ -16,11 +14,10 @@ pub struct PageError {
     title: String,
     text: String,
     next: Option<Next>,
-    /// Seconds, for the header `retry-after`.
+    /// Seconds.
     wait: Option<u64>,
 }
 
-/// The link to the next page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Next {
     href: String,
@@ -41,14 +38,13 @@ impl PageError {
         Self { status, title: title.into(), text: text.into(), next: None, wait: None }
     }
 
-    /// Adds a link to the next page.
     #[must_use]
     pub fn with_link(mut self, href: impl Into<String>, label: impl Into<String>) -> Self {
         self.next = Some(Next { href: href.into(), label: label.into() });
         self
     }
 
-    /// Adds the header `retry-after`, in seconds.
+    /// Seconds.
     #[must_use]
     pub fn with_retry_after(self, wait: u64) -> Self {
         Self { wait: Some(wait), ..self }
@@ -67,7 +63,6 @@ impl PageError {
             .with_link("/", "Go to the start page")
     }
 
-    /// A form that was not sent from a page of this session.
     pub fn forged() -> Self {
         Self::new(
             StatusCode::FORBIDDEN,
@@ -76,33 +71,30 @@ impl PageError {
         )
     }
 
-    /// A form that was sent without a session.
     pub fn signed_out(sign_in: &str) -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "You are signed out", "Nothing was changed. Sign in and try again.")
             .with_link(sign_in, "Sign in")
     }
 
-    /// A connect flow or a connect link that does not exist, or has expired.
+    /// Also for a connect link or a connect flow that has expired.
     pub fn unknown_link() -> Self {
         let text = "Go back to the app, the page or the message that the link came from, and start over or ask for a new link.";
         Self::new(StatusCode::NOT_FOUND, "This link has expired or is invalid", text)
     }
 
-    /// A connect flow or a connect link that belongs to another browser.
     pub fn another_browser() -> Self {
         let text = "Nothing was changed here. If you opened the link yourself, continue in that browser. Otherwise, ask \
                     the sender for a new link.";
         Self::new(StatusCode::FORBIDDEN, "This link is open in another browser", text)
     }
 
-    /// The rate limit is reached for this many seconds.
+    /// `wait` is in seconds.
     pub(crate) fn too_many(wait: u64) -> Self {
         let unit = if wait == 1 { "second" } else { "seconds" };
         let text = format!("Nothing was changed. Wait {wait} {unit}, then try again.");
         Self::new(StatusCode::TOO_MANY_REQUESTS, "Too many requests", text).with_retry_after(wait)
     }
 
-    /// Too many calls to hosts that users named are in flight.
     pub(crate) fn too_many_calls(wait: u64) -> Self {
         let text = format!(
             "Too many calls for your other requests, or to the same server, are in progress. Nothing was changed. Wait \
@@ -127,7 +119,7 @@ impl PageError {
 
 const FAILED: &str = "Something went wrong";
 
-/// The page for an internal error, whose cause is in the logs.
+/// The cause is in the logs.
 pub(crate) fn failed(text: &str) -> Response {
     PageError::new(StatusCode::INTERNAL_SERVER_ERROR, FAILED, text).into_response()
 }

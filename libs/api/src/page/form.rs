@@ -1,4 +1,4 @@
-//! Forms and queries of pages. An invalid one gets a page with the reason.
+//! An invalid form or query gets a page with the reason.
 
 use std::collections::BTreeMap;
 
@@ -13,17 +13,16 @@ use url::form_urlencoded;
 
 use super::PageError;
 
-/// The largest form in KiB. No field of most pages needs as much.
+/// No field of most pages needs as much.
 const FORM_KIB: usize = 64;
 
 /// The most characters of a field's name that a page repeats.
 const MAX_NAME_CHARS: usize = 32;
 
-/// The fields of a form of at most `KIB` KiB.
+/// At most `KIB` KiB.
 #[derive(Clone, Debug)]
 pub struct PageForm<T, const KIB: usize = FORM_KIB>(pub T);
 
-/// The query parameters of a page.
 #[derive(Clone, Debug)]
 pub struct PageQuery<T>(pub T);
 
@@ -59,7 +58,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for PageQuery<T> {
     }
 }
 
-/// The query parameters of a page, none of them duplicate.
+/// A duplicate parameter is an error.
 pub fn parameters(query: Option<&str>) -> Result<BTreeMap<String, String>, PageError> {
     check_query(query)?;
     Ok(form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect())

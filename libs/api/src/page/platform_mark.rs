@@ -1,4 +1,4 @@
-//! The mark of a platform: a round badge with two letters, next to the title of the platform.
+//! A round badge with two letters, next to the title of a platform.
 
 use askama::Template;
 

@@ -1,17 +1,14 @@
-//! The environment variables of the proxies that the service trusts.
-
 use cloud::config::{ConfigError, optional};
 use domain::oauth::Resource;
 use secrecy::SecretString;
 
 use super::TrustedProxy;
 
-/// The minimum length of a proxy's secret, in bytes.
+/// Bytes.
 const SHORTEST_SECRET: usize = 32;
 
 impl TrustedProxy {
-    /// The proxy in front of the service, from `TRUSTED_PROXY_HEADER` and `TRUSTED_PROXY_SECRET`:
-    /// both or none.
+    /// Reads `TRUSTED_PROXY_HEADER` and `TRUSTED_PROXY_SECRET`: both or none.
     pub fn from_env() -> Result<Option<Self>, ConfigError> {
         match (optional("TRUSTED_PROXY_HEADER"), optional("TRUSTED_PROXY_SECRET")) {
             (None, None) => Ok(None),
@@ -26,7 +23,7 @@ impl TrustedProxy {
         }
     }
 
-    /// The function `mcp`, which calls the API for assistants, from `MCP_SECRET`.
+    /// Reads `MCP_SECRET`.
     pub fn mcp_from_env() -> Result<Option<Self>, ConfigError> {
         let Some(secret) = optional("MCP_SECRET") else { return Ok(None) };
         Ok(Some(Self::mcp(parse_secret("MCP_SECRET", secret)?)))
