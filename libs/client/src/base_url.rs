@@ -1,12 +1,10 @@
-//! The address of a deployment.
-
 use std::fmt;
 use std::net::IpAddr;
 
 use thiserror::Error;
 use url::{Host, Url};
 
-/// Base URL of a deployment's API; ends in `/api/v1`.
+/// Ends in `/api/v1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaseUrl(Url);
 
@@ -23,7 +21,7 @@ pub enum InvalidBaseUrl {
 const API: &str = "/api/v1";
 
 impl BaseUrl {
-    /// Parses an origin, with or without `/api/v1`.
+    /// `raw` is an origin, with or without `/api/v1`.
     pub fn parse(raw: &str) -> Result<Self, InvalidBaseUrl> {
         let mut url = Url::parse(raw.trim()).map_err(|_| InvalidBaseUrl::NotUrl(raw.to_owned()))?;
         if !matches!(url.scheme(), "http" | "https") {
@@ -38,12 +36,11 @@ impl BaseUrl {
         Ok(Self(url))
     }
 
-    /// Origin of the pages, such as `https://social.example`.
+    /// Such as `https://social.example`.
     pub fn origin(&self) -> String {
         self.0.origin().ascii_serialization()
     }
 
-    /// Whether the host is this machine (loopback).
     pub fn is_this_machine(&self) -> bool {
         match self.0.host() {
             Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -58,7 +55,7 @@ impl BaseUrl {
         self.0.scheme() == "https" || self.is_this_machine()
     }
 
-    /// Appends path segments, each of them percent-encoded.
+    /// Percent-encodes each segment.
     pub(crate) fn join(&self, path: &[&str]) -> Url {
         let mut url = self.0.clone();
         if let Ok(mut parts) = url.path_segments_mut() {

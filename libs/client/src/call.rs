@@ -26,7 +26,6 @@ pub(crate) struct Call<'a> {
     may_repeat: bool,
 }
 
-/// How one attempt ended.
 enum Attempt {
     Done {
         json: String,
@@ -43,7 +42,6 @@ enum Attempt {
         wait: Option<Duration>,
         why: String,
     },
-    /// The API returned an error.
     Refused(ErrorResponse),
 }
 
@@ -56,7 +54,6 @@ impl<'a> Call<'a> {
         Self { client, method, url: client.base.join(path), key: None, revision: None, body: None, may_repeat }
     }
 
-    /// Adds the query parameter unless it is `None`.
     pub(crate) fn query(mut self, name: &str, value: Option<impl ToString>) -> Self {
         if let Some(value) = value {
             self.url.query_pairs_mut().append_pair(name, &value.to_string());
@@ -75,17 +72,16 @@ impl<'a> Call<'a> {
         }))
     }
 
-    /// Sets the idempotency key, with which a call may be repeated.
+    /// With a key, a call may be repeated.
     pub(crate) fn key(self, key: Option<&'a IdempotencyKey>) -> Self {
         Self { key, may_repeat: self.may_repeat || key.is_some(), ..self }
     }
 
-    /// Makes the call conditional on this revision of the post.
     pub(crate) fn if_match(self, revision: Option<u64>) -> Self {
         Self { revision, ..self }
     }
 
-    /// Marks a POST that changes nothing, so that it may be repeated.
+    /// For a POST that changes nothing.
     pub(crate) fn repeatable(self) -> Self {
         Self { may_repeat: true, ..self }
     }
@@ -105,7 +101,6 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// For operations without a response body.
     pub(crate) async fn expect_success(self) -> Result<(), Error> {
         self.make().await.map(drop)
     }

@@ -1,5 +1,3 @@
-//! Downloading a file from the link that a post has.
-
 use std::time::Duration;
 
 use reqwest::{Response, StatusCode};
@@ -12,7 +10,6 @@ use crate::{Client, Error};
 /// The longest wait for the first bytes and between two parts of a file.
 const READ_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// A file whose bytes are arriving.
 #[derive(Debug)]
 pub struct Download(Response);
 
@@ -30,7 +27,7 @@ impl Download {
         self.0.content_length()
     }
 
-    /// The next bytes; `None` at the end. A file that ends before its stated size is an error.
+    /// `None` at the end. A file that ends before its stated size is an error.
     pub async fn chunk(&mut self) -> Result<Option<impl AsRef<[u8]> + use<>>, Error> {
         in_time(self.0.chunk()).await
     }

@@ -1,5 +1,3 @@
-//! Errors of calls.
-
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -12,7 +10,7 @@ pub enum Error {
     /// 401: there is no token, or it is no longer valid. Nothing happened.
     #[error("{0}")]
     NotSignedIn(Box<ErrorResponse>),
-    /// The API refused. Nothing happened.
+    /// Nothing happened.
     #[error("{0}")]
     Refused(Box<ErrorResponse>),
     /// Unknown outcome: there was no response, or none that is conclusive, after all attempts. The
@@ -28,19 +26,17 @@ pub enum Error {
     Unreadable(String),
 }
 
-/// An error response of the API.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ErrorResponse {
     pub status: u16,
-    /// The code for programs, such as `has_pending_posts`; `None` if the error has none.
+    /// Such as `has_pending_posts`.
     pub code: Option<String>,
-    /// The message for users.
     pub message: String,
-    /// Validation errors by field, such as `platforms.0.content`.
+    /// By field, such as `platforms.0.content`.
     pub errors: BTreeMap<String, Vec<String>>,
-    /// The response body, unchanged.
+    /// The body, unchanged.
     pub json: String,
-    /// The id to quote in a report about a failure of the service.
+    /// For a report about a failure of the service.
     pub request_id: Option<String>,
 }
 
@@ -59,7 +55,7 @@ impl ErrorResponse {
 }
 
 impl fmt::Display for ErrorResponse {
-    /// The message, then the other validation errors, one on each line.
+    /// The other validation errors follow the message, one on each line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
         let count: usize = self.errors.values().map(Vec::len).sum();
@@ -83,13 +79,12 @@ impl Error {
         }
     }
 
-    /// The HTTP status of a refusal.
     pub fn status(&self) -> Option<u16> {
         self.refusal().map(|it| it.status)
     }
 }
 
-/// The error with its causes, without the URL: the URL of an upload is a secret.
+/// Without the URL: the URL of an upload is a secret.
 pub(crate) fn chain(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut message = error.to_string();

@@ -1,11 +1,9 @@
-//! The idempotency key of a request.
-
 use std::fmt;
 
 use thiserror::Error;
 
-/// An `Idempotency-Key`: for 24 hours, the service replays its first response when it
-/// receives the same key and body again, and does nothing twice.
+/// For 24 hours, the service replays its first response when it receives the same key and body
+/// again, and does nothing twice.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct IdempotencyKey(String);
 
@@ -14,7 +12,7 @@ pub struct IdempotencyKey(String);
 pub struct InvalidIdempotencyKey;
 
 impl IdempotencyKey {
-    /// Parses a key: 1 to 255 visible ASCII characters.
+    /// 1 to 255 visible ASCII characters.
     pub fn parse(raw: impl Into<String>) -> Result<Self, InvalidIdempotencyKey> {
         let raw = raw.into();
         let is_key = (1..=255).contains(&raw.len()) && raw.bytes().all(|it| it.is_ascii_graphic());

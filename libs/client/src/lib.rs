@@ -40,7 +40,6 @@ pub use self::retry_policy::RetryPolicy;
 
 use self::call::Call;
 
-/// A client of one deployment, with the token of one user.
 #[derive(Clone, Debug)]
 pub struct Client {
     http: reqwest::Client,
@@ -63,7 +62,6 @@ impl Client {
         Self { token: Some(token), ..self }
     }
 
-    /// Sends these headers with every call.
     #[must_use]
     pub fn with_headers(self, headers: HeaderMap) -> Self {
         Self { headers, ..self }

@@ -12,10 +12,9 @@ use crate::{
 
 type CallResult<T> = Result<ApiResponse<T>, Error>;
 
-/// Filters of connections; `None` means all.
+/// `None` means all.
 #[derive(Clone, Debug, Default)]
 pub struct ListConnections {
-    /// The platform's name.
     pub provider: Option<String>,
     /// `active` or `needs_reconnection`.
     pub status: Option<String>,
@@ -25,15 +24,15 @@ pub struct ListConnections {
 /// `None` means the service's default.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ListAttempts {
-    /// Attempts on a page: 1 to 100, default 15.
+    /// 1 to 100, default 15.
     pub per_page: Option<u64>,
-    /// The number of the page, from 1.
+    /// From 1.
     pub page: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct ListDeliveries {
-    /// Deliveries on a page: 1 to 100, default 15.
+    /// 1 to 100, default 15.
     pub per_page: Option<u64>,
     /// The value of `meta.next` of the page before.
     pub before: Option<String>,

@@ -1,16 +1,13 @@
-//! A response with its value and its JSON.
-
 use std::ops::Deref;
 
 use serde::de::DeserializeOwned;
 
 use crate::Error;
 
-/// A response: the value, and the JSON as it arrived.
 #[derive(Clone, Debug)]
 pub struct ApiResponse<T> {
     pub value: T,
-    /// The response body, unchanged; empty if there is none.
+    /// The body as it arrived; empty if there is none.
     pub json: String,
     /// Whether the service replayed an earlier response, because it knew the idempotency key.
     pub replayed: bool,

@@ -1,17 +1,14 @@
-//! Retries of calls.
-
 use std::time::Duration;
 
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
-/// How long a call is retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// The most calls, not counting those that exceeded a limit.
+    /// Not counting calls that exceeded a limit.
     pub tries: u32,
-    /// The wait before the second call. Each further wait is twice as long.
+    /// Each further wait is twice as long.
     pub first_wait: Duration,
-    /// The timeout of one call.
+    /// Applies to one call.
     pub timeout: Duration,
     /// How often a call waits after a 429. The window of a limit is a minute.
     pub limits: u32,
@@ -43,13 +40,11 @@ impl RetryPolicy {
         longest_wait: Duration::ZERO,
     };
 
-    /// The wait after call number `made`.
     pub(crate) fn wait_after(&self, attempts: u32) -> Duration {
         self.first_wait.saturating_mul(2_u32.saturating_pow(attempts.saturating_sub(1).min(6)))
     }
 
-    /// The wait that the service asks for. Without `Retry-After`, a 429 ends with its window of a
-    /// minute.
+    /// Without `Retry-After`, a 429 ends with its window of a minute.
     pub(crate) fn asked_wait(headers: &HeaderMap) -> Option<Duration> {
         let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
         Some(Duration::from_secs(seconds))

@@ -1,12 +1,9 @@
-//! Uploading a file to the URL that the service returned.
-
 use reqwest::header::CONTENT_LENGTH;
 use reqwest::{Body, Response, StatusCode};
 
 use crate::error::chain;
 use crate::{Client, Error, ErrorResponse, PresignedUpload};
 
-/// The most bytes that are read of an error response.
 const MAX_REFUSAL: usize = 64 * 1024;
 
 impl Client {
@@ -31,7 +28,6 @@ impl Client {
     }
 }
 
-/// The error of a response of the storage for files.
 pub(crate) async fn refusal(mut response: Response) -> Error {
     let status = response.status().as_u16();
     if response.status().is_server_error() {

@@ -40,7 +40,6 @@ fn without_nulls(value: Value) -> Value {
     }
 }
 
-/// The types, each with its schema; and the list of their names.
 macro_rules! types {
     ($($name:ident),* $(,)?) => {
         #[test]

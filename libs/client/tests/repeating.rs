@@ -16,7 +16,6 @@ use client::{
 };
 use serde_json::json;
 
-/// How the server responds to one request.
 #[derive(Clone, Copy)]
 enum Reply {
     Status(u16),
@@ -46,7 +45,7 @@ impl Server {
         (server, client.with_retry_policy(retry_policy))
     }
 
-    /// The idempotency keys of the requests; empty for a request without one.
+    /// Empty for a request without a key.
     fn keys(&self) -> Vec<String> {
         self.keys.lock().unwrap().clone()
     }
@@ -179,7 +178,6 @@ async fn call_waits_while_the_first_with_its_key_is_in_progress() {
     assert!(client.create_post(&new_post(), Some(&key())).await.is_ok());
 }
 
-/// Waits of the test below.
 static NOTICED_WAITS: AtomicU32 = AtomicU32::new(0);
 
 #[tokio::test]

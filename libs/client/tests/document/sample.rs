@@ -1,5 +1,3 @@
-//! Sample values from the schemas of the OpenAPI document.
-
 use serde_json::{Map, Value, json};
 
 pub(crate) fn document() -> Value {
@@ -32,18 +30,15 @@ pub(crate) fn operations() -> Vec<Operation> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Size {
     Full,
-    /// Required properties only.
     Required,
 }
 
-/// A value of each form that a schema allows.
 pub(crate) fn samples(name: &str, size: Size) -> Vec<Value> {
     let document = document();
     assert!(document["components"]["schemas"][name].is_object(), "the document has no schema {name}");
     schema_samples(&document, &document["components"]["schemas"][name], size)
 }
 
-/// A value of each form that a schema allows.
 pub(crate) fn schema_samples(document: &Value, schema: &Value, size: Size) -> Vec<Value> {
     if let Some(name) = schema["$ref"].as_str() {
         let name = name.strip_prefix("#/components/schemas/").unwrap();

@@ -64,8 +64,7 @@ async fn respond(State(called): State<CalledOperations>, request: Request) -> Re
     }
 }
 
-/// Whether a request is for an operation. As in the document, a literal segment precedes a
-/// parameter.
+/// A literal segment precedes a parameter, as in the document.
 fn matches_operation(operation: &Operation, method: &Method, path: &str) -> bool {
     let is_open = |part: &str| part.starts_with('{');
     let (template, segments): (Vec<_>, Vec<_>) = (operation.path.split('/').collect(), path.split('/').collect());
@@ -76,7 +75,6 @@ fn matches_operation(operation: &Operation, method: &Method, path: &str) -> bool
         && (!is_literal_path || operation.path == path)
 }
 
-/// What a request contains that the document does not describe.
 fn undescribed(operation: &Operation, uri: &Uri, body: &Bytes, headers: &HeaderMap) -> Option<String> {
     let document = document();
     let parameters = operation.description["parameters"].as_array().cloned().unwrap_or_default();
