@@ -30,16 +30,14 @@ pub(crate) enum Tool {
     UploadMediaFromFile,
 }
 
-/// What a call can change. A client can ask its user first.
+/// A client can ask its user first.
 #[derive(Clone, Copy)]
 enum Effect {
-    /// Changes nothing.
     Reads,
     /// Adds something with each call.
     Adds,
     /// Adds something once, even if called several times with the same arguments.
     AddsOnce,
-    /// Replaces or removes something.
     Replaces,
 }
 
@@ -164,7 +162,6 @@ impl Tool {
         !matches!(self, Self::ListPlatforms | Self::ValidatePost | Self::CancelPost)
     }
 
-    /// The tool as the protocol describes it.
     pub(crate) fn described(self) -> rmcp::model::Tool {
         let hints = ToolAnnotations::new().open_world(self.is_open_world());
         let hints = match self.effect() {
@@ -195,7 +192,6 @@ impl Tool {
         }
     }
 
-    /// The schema of the structured content.
     fn output_schema(self) -> JsonObject {
         match self {
             Self::ListPlatforms => output::schema([

@@ -54,7 +54,7 @@ async fn explain_post(server: &Server, id: u64) -> Result<ToolResult, ToolError>
     Ok(ToolResult::new(format!("{} {next}", stands(server, &post)), "accounts", &explained))
 }
 
-/// Whether it has an error. The first comment of a published post can have one.
+/// The first comment of a published post can have an error, too.
 fn has_error(target: &PostPlatform) -> bool {
     match target.status {
         TargetStatus::Failed => true,

@@ -11,7 +11,7 @@ use crate::result::{ToolError, ToolResult};
 
 type Uploaded = Pin<Box<dyn Future<Output = Result<String, String>> + Send>>;
 
-/// Uploads a file by its name, and returns its path for a post, or why that is impossible.
+/// Returns the path of the file for a post, or why that is impossible.
 #[derive(Clone)]
 pub struct LocalFiles(Arc<dyn Fn(String) -> Uploaded + Send + Sync>);
 

@@ -42,16 +42,15 @@ const INSTRUCTIONS: &str = "Creates, schedules and manages posts on the accounts
 #[derive(Clone, Debug)]
 pub struct Server {
     client: Client,
-    /// Where the person reaches the pages of the service.
     origin: String,
-    /// The offset from UTC at the person's place, such as `+01:00`, if the server knows it.
+    /// Such as `+01:00`; `None` if the server does not know it.
     offset: Option<String>,
-    /// Files of the machine, if the person shares some.
+    /// `None` if the person shares none.
     files: Option<LocalFiles>,
 }
 
 impl Server {
-    /// The client has the user's token. `origin` is that of the service's pages.
+    /// The client has the user's token.
     pub fn new(client: Client, origin: String) -> Self {
         Self { client, origin, offset: None, files: None }
     }
@@ -118,7 +117,7 @@ impl ServerHandler for Server {
     }
 }
 
-/// The start of a foreign text, without control characters.
+/// Without control characters.
 fn displayable_name(raw: &str) -> String {
     raw.chars().filter(|it| !it.is_control()).take(64).collect()
 }

@@ -111,7 +111,6 @@ pub(crate) fn response<R: ToSchema>() -> JsonObject {
     into_object(schema)
 }
 
-/// A list of responses of the API.
 pub(crate) fn responses<R: ToSchema>() -> JsonObject {
     list(response::<R>())
 }

@@ -6,7 +6,7 @@ use crate::output::{AccountSummary, PlatformSummary, PostSummary, SegmentSummary
 use crate::result::{ToolError, ToolResult};
 use crate::{Server, input};
 
-/// Characters of a text that a list shows.
+/// Characters of a text in a list.
 const BEGINNING: usize = 280;
 
 const PER_PAGE: u64 = 10;
@@ -101,7 +101,7 @@ fn summary(post: &Post) -> PostSummary {
     }
 }
 
-/// The segments of an account without their texts; empty if the post is the only one.
+/// Without texts; empty if the post is the only segment.
 pub(crate) fn segments(target: &PostPlatform) -> Vec<SegmentSummary> {
     let summary = |(index, segment): (usize, &PostSegment)| SegmentSummary {
         segment: index,
@@ -163,7 +163,6 @@ fn has_failed_comment(post: &Post) -> bool {
     post.platforms.iter().flat_map(|it| &it.segments).any(|it| it.status == TargetStatus::Failed)
 }
 
-/// Whether a thread stopped after its first segments.
 fn has_public_part(post: &Post) -> bool {
     let failed = post.platforms.iter().filter(|it| it.status == TargetStatus::Failed);
     failed.flat_map(|it| &it.segments).any(|it| it.status == TargetStatus::Published)

@@ -1,6 +1,5 @@
 //! The meaning of errors of the API, and what to do next.
 
-/// What to do after an error with this status.
 pub(crate) fn advice_for_status(status: u16) -> &'static str {
     match status {
         400 => "The request is malformed: an error of the program that sent it, not of the post.",
@@ -35,7 +34,6 @@ pub(crate) fn advice_for_status(status: u16) -> &'static str {
     }
 }
 
-/// What the code in `error` means.
 pub(crate) fn advice_for_code(code: &str) -> Option<&'static str> {
     Some(match code {
         "has_pending_posts" => {

@@ -51,7 +51,7 @@ const TEXTS: &[(&str, &str, &str)] = &[
     ("CreateMedium", "/properties/source_url", "The public URL of the file."),
 ];
 
-/// The schema of a request, with the types that it refers to in `$defs`.
+/// With the types that the schema refers to in `$defs`.
 pub(crate) fn schema<R: ToSchema>() -> JsonObject {
     let mut referenced = Vec::new();
     R::schemas(&mut referenced);
@@ -70,7 +70,6 @@ pub(crate) fn schema<R: ToSchema>() -> JsonObject {
     schema
 }
 
-/// The schema of a tool's own arguments, `T`, together with the fields of a request.
 pub(crate) fn schema_with<T: JsonSchema + Any, R: ToSchema>() -> JsonObject {
     let mut schema = JsonObject::clone(&schema_for_type::<T>());
     for (keyword, added) in self::schema::<R>() {
@@ -84,7 +83,7 @@ pub(crate) fn schema_with<T: JsonSchema + Any, R: ToSchema>() -> JsonObject {
     schema
 }
 
-/// The schema of a file that the service fetches: `source_url` is required, and `size` is not allowed.
+/// `source_url` is required, and `size` is not allowed.
 pub(crate) fn schema_of_fetched_file() -> JsonObject {
     let mut schema = schema::<CreateMedium>();
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
@@ -99,8 +98,8 @@ pub(crate) fn schema_of_fetched_file() -> JsonObject {
     schema
 }
 
-/// Parses arguments. An unknown field is an error, because a misspelled field must never turn a
-/// scheduled post into a draft.
+/// An unknown field is an error, because a misspelled field must never turn a scheduled post into a
+/// draft.
 pub(crate) fn parse<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, ToolError> {
     serde_json::from_value(Value::Object(arguments)).map_err(|error| ToolError::Input(plain_words(&error.to_string())))
 }
@@ -125,7 +124,6 @@ fn plain_words(error: &str) -> String {
     format!("{given}, expected {expected}")
 }
 
-/// Parses a tool's own arguments, `T`, and the fields of a request.
 // Not one flattened type, because serde ignores unknown fields next to flattened ones.
 pub(crate) fn parse_with<T, R>(arguments: JsonObject) -> Result<(T, R), ToolError>
 where
@@ -140,7 +138,6 @@ where
     Ok((parse(own)?, parse(request)?))
 }
 
-/// The schema of a type, as plain JSON Schema with the texts for assistants.
 fn described(name: &str, schema: &RefOr<Schema>) -> JsonObject {
     let mut schema = serde_json::to_value(schema).unwrap_or_default();
     make_plain(&mut schema);

@@ -1,11 +1,9 @@
-//! The result of a tool.
-
 use client::Error;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
 use serde_json::Value;
 
-/// The property with the sentence. It is the only one that every result has.
+/// The only property that every result has.
 pub(crate) const SUMMARY: &str = "summary";
 
 /// A sentence, and named data. The structured content has both; the texts are for clients without it.
@@ -17,7 +15,6 @@ pub(crate) struct ToolResult {
 /// An error, whose text tells the assistant what to do next.
 pub(crate) enum ToolError {
     Api(Error),
-    /// The arguments are invalid.
     Input(String),
 }
 
@@ -75,8 +72,7 @@ impl From<Error> for ToolError {
     }
 }
 
-/// The result in the form of the protocol. An error is a result too, so that the assistant can read
-/// it and correct the call.
+/// An error is a result too, so that the assistant can read it and correct the call.
 pub(crate) fn result(outcome: Result<ToolResult, ToolError>) -> CallToolResult {
     match outcome {
         Ok(ToolResult { sentence, data }) => {

@@ -7,7 +7,6 @@ use rmcp::ServiceExt;
 
 use crate::{LocalFiles, Server};
 
-/// The connection to the assistant's program failed.
 #[derive(Debug)]
 pub struct StdioError(String);
 

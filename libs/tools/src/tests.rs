@@ -16,7 +16,6 @@ use crate::catalogue::Tool;
 use crate::result::{ToolError, result};
 use crate::{LocalFiles, Server};
 
-/// One request that the API got.
 #[derive(Clone, Debug)]
 struct RecordedRequest {
     key: Option<String>,
@@ -76,7 +75,6 @@ async fn call(server: &Server, tool: &str, arguments: Value) -> (bool, String) {
     read(&result(outcome))
 }
 
-/// Whether it is an error, and its texts.
 fn read(result: &CallToolResult) -> (bool, String) {
     let texts: Vec<_> = result.content.iter().filter_map(|it| it.as_text()).map(|it| it.text.clone()).collect();
     (result.is_error == Some(true), texts.join("\n"))
