@@ -8,7 +8,6 @@ use cloud::secrets::Secret;
 use domain::clock::Clock;
 use platforms::{AppCredentials, AppSource, DependencyError};
 
-/// App credentials in AWS Secrets Manager.
 pub(crate) struct AppSecret(Secret<AppCredentials>);
 
 impl AppSecret {

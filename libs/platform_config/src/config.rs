@@ -1,5 +1,3 @@
-//! The environment variables of every function that calls platforms.
-
 use std::sync::Arc;
 
 use aws_config::SdkConfig;

@@ -1,5 +1,4 @@
-//! Which platforms a deployment has enabled, and their app credentials. Used by every function
-//! that calls platforms.
+//! Which platforms a deployment has enabled, and their app credentials.
 
 mod app_secret;
 mod config;
