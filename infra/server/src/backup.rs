@@ -24,18 +24,16 @@ use crate::sealing_key::SealingKey;
 pub use bucket::{BucketTarget, back_up_to_bucket};
 pub(crate) use sealed_stream::{SealedReader, SealedWriter};
 
-/// The entry of the archive that describes it.
 pub(crate) const MANIFEST: &str = "manifest.json";
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Manifest {
     pub(crate) format: u32,
-    /// Everything that was written before is in the backup.
+    /// Includes everything that was written before.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub(crate) at: DateTime<Utc>,
 }
 
-/// Writes a backup to a new file in the folder `target`, and returns its path.
 pub fn back_up_into(data: &Path, key: &SealingKey, target: &Path, clock: &Clock) -> Result<PathBuf, ServerError> {
     let name = file_name(clock);
     let (path, part) = (target.join(&name), target.join(format!("{name}.part")));
@@ -61,7 +59,6 @@ fn file_name(clock: &Clock) -> String {
     format!("social-{}.backup", clock.now().format("%Y%m%dT%H%M%SZ"))
 }
 
-/// Writes a backup to `output`.
 pub fn back_up<W: Write>(data: &Path, key: &SealingKey, output: W, clock: &Clock) -> Result<W, ServerError> {
     // After a move, the stack publishes, and a restore would not know since when.
     if let Some(moving) = read_move(data, key)? {

@@ -1,5 +1,3 @@
-//! SDK clients of the embedded stores.
-
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_credential_types::Credentials;
 use aws_credential_types::provider::SharedCredentialsProvider;
@@ -35,13 +33,12 @@ impl Secret {
         self.0.expose_secret()
     }
 
-    /// The credentials of a client with this access key.
     pub fn credentials(&self, access_key: impl Into<String>) -> Credentials {
         Credentials::new(access_key, self.expose(), None, None, "local")
     }
 }
 
-/// The access key of a function. It distinguishes the calls that the function signs.
+/// Distinguishes the calls that the function signs.
 pub fn access_key_for(function: &str) -> String {
     format!("local-{function}")
 }
@@ -50,12 +47,11 @@ pub fn function_for(access_key: &str) -> Option<&'static str> {
     ACCESS_KEYS.into_iter().find(|it| *it == access_key)?.strip_prefix("local-")
 }
 
-/// Settings for clients of the store at this URL, by plain HTTP on loopback.
+/// For plain HTTP on loopback.
 pub fn config(endpoint: &str, secret: &Secret) -> SdkConfig {
     config_with_client(Builder::new().build_http(), endpoint, secret)
 }
 
-/// Settings for clients that send their requests through `http`.
 pub(crate) fn config_with_client(http: SharedHttpClient, endpoint: &str, secret: &Secret) -> SdkConfig {
     SdkConfig::builder()
         .behavior_version(BehaviorVersion::latest())

@@ -75,7 +75,6 @@ const NAMES: [&str; 37] = [
 /// As for the secret of a proxy.
 const MIN_TOKEN_CHARS: usize = 32;
 
-/// What every command needs.
 pub struct Place {
     /// `DATA`: the folder of all data, by default `data`.
     pub data: PathBuf,
@@ -129,12 +128,10 @@ impl Place {
         if DataFolder::exists(&self.data) { self.open().map(Some) } else { Ok(None) }
     }
 
-    /// The error of a command that needs data, if there are none.
     pub fn check_exists(&self) -> Result<(), ServerError> {
         if DataFolder::exists(&self.data) { Ok(()) } else { Err(ServerError::NoData(self.data.clone())) }
     }
 
-    /// The key of data that exist.
     pub fn stored_key(&mut self) -> Result<SealingKey, ServerError> {
         self.check_exists()?;
         SealingKey::given_or_stored(self.key.take(), &self.data)

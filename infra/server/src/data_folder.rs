@@ -15,16 +15,14 @@ use crate::error::ServerError;
 use crate::sealing_key::SealingKey;
 use crate::sync::write_durably;
 
-/// The version of what is stored. A program refuses folders with a later one.
+/// A program refuses folders with a later format.
 pub(crate) const FORMAT: u32 = 1;
 
-/// The database.
 pub(crate) const DATABASE: &str = "dynamodb.sqlite";
 
-/// The media store.
 pub(crate) const FILES: &str = "media";
 
-/// The folder for what a restore unpacks. A restore that was cut off leaves it, and the next one replaces it.
+/// A restore that was cut off leaves this folder, and the next one replaces it.
 pub(crate) const UNFINISHED_RESTORE: &str = "restoring";
 
 /// The file that makes a folder usable. Backups do not have it, so a folder that was copied back by hand is
@@ -34,9 +32,8 @@ const INSTANCE: &str = "instance.json";
 #[derive(Serialize, Deserialize)]
 struct Instance {
     format: u32,
-    /// Shows whether a sealing key is the one of this folder.
     key_check: String,
-    /// Of a folder that is moved to AWS, or was.
+    /// Set if the folder is moved to AWS, or was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     moving: Option<BegunMove>,
     /// The time up to which deliveries were planned at the last tick. That of the database is never earlier.
@@ -61,7 +58,7 @@ pub struct DataFolder {
 }
 
 impl DataFolder {
-    /// Opens a folder, or creates it. Without `key`, the key is in the folder.
+    /// Creates a missing folder. Without `key`, the key is in the folder.
     pub fn open(path: &Path, key: Option<SealingKey>) -> Result<Self, ServerError> {
         let lock = lock(path)?;
         if path.join(UNFINISHED_RESTORE).exists() {
@@ -102,7 +99,6 @@ impl DataFolder {
         write(&self.path, &Instance { planned_until: until, ..Instance::new(&self.key) })
     }
 
-    /// Whether the service was started with this folder.
     pub fn exists(path: &Path) -> bool {
         path.join(INSTANCE).exists()
     }
@@ -120,13 +116,13 @@ impl DataFolder {
         self.has_new_key
     }
 
-    /// Whether [`Self::open`] created it.
+    /// Whether [`Self::open`] created the folder.
     pub fn is_new(&self) -> bool {
         self.is_new
     }
 }
 
-/// The move that has begun with a folder. Checks the key and the format of one that has been used before.
+/// Checks the key and the format of a folder that has been used before.
 pub(crate) fn read_move(path: &Path, key: &SealingKey) -> Result<Option<BegunMove>, ServerError> {
     let stored = read_instance(path)?;
     verify(path, stored.as_ref(), key)?;
@@ -143,7 +139,7 @@ fn verify(path: &Path, stored: Option<&Instance>, key: &SealingKey) -> Result<()
     }
 }
 
-/// Creates the folder if it is missing, and locks it.
+/// Creates a missing folder.
 pub(crate) fn lock(path: &Path) -> Result<File, ServerError> {
     let failed = |source| ServerError::File { path: path.to_owned(), source };
     DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
@@ -156,7 +152,6 @@ pub(crate) fn lock(path: &Path) -> Result<File, ServerError> {
     }
 }
 
-/// Makes the folder usable.
 pub(crate) fn write_instance(path: &Path, key: &SealingKey) -> Result<(), ServerError> {
     write(path, &Instance::new(key))
 }

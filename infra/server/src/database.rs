@@ -20,13 +20,11 @@ use crate::data_folder::DATABASE;
 use crate::error::ServerError;
 use crate::extensions::{Extensions, NoExtensions};
 
-/// The prefix of the tables' names.
 const PREFIX: &str = "local";
 
-/// The endpoint in the SDK's settings. Nothing listens there.
+/// Nothing listens at this address.
 const ENDPOINT: &str = "http://dynamodb.in-process";
 
-/// The database as its clients see it.
 #[derive(Clone)]
 pub struct Stores {
     database: InProcessDatabase,
@@ -35,7 +33,7 @@ pub struct Stores {
 }
 
 impl Stores {
-    /// Opens the database in this folder, or in memory, and creates missing tables.
+    /// In memory without `folder`. Creates missing tables.
     pub async fn open(
         folder: Option<&Path>,
         secret: &Secret,
@@ -59,8 +57,8 @@ impl Stores {
         Ok(stores)
     }
 
-    /// Creates a database with all tables in one step. Dynoxide creates a table in several commits, and a power cut
-    /// between two of them would leave a table that can neither be used nor created.
+    /// Dynoxide creates a table in several commits, and a power cut between two of them would leave
+    /// a table that can neither be used nor created.
     async fn create_file(file: &Path, secret: &Secret, extensions: &Arc<dyn Extensions>) -> Result<(), ServerError> {
         let failed = |error: dynoxide::DynoxideError| ServerError::Database(error.to_string());
         let database = Database::memory().map_err(failed)?;
@@ -91,13 +89,13 @@ impl Stores {
         Ok(())
     }
 
-    /// The tables of a folder that no service uses.
+    /// For a folder that no service uses.
     pub async fn offline(folder: &Path) -> Result<Store, ServerError> {
         let extensions: Arc<dyn Extensions> = Arc::new(NoExtensions);
         Ok(Self::open(Some(folder), &Secret::random(), &extensions).await?.shared())
     }
 
-    /// The store for work that belongs to no function.
+    /// For work that belongs to no function.
     pub fn shared(&self) -> Store {
         self.store(None)
     }
@@ -106,7 +104,6 @@ impl Stores {
         self.store(Some(function))
     }
 
-    /// The database itself, for a listener.
     pub fn database(&self) -> InProcessDatabase {
         self.database.clone()
     }

@@ -15,7 +15,6 @@ use crate::config::Config;
 use crate::data_folder::DATABASE;
 use crate::error::ServerError;
 
-/// Time limit of each call.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Posts go out on the second, and signatures of some platforms expire.
@@ -24,7 +23,6 @@ const MAX_CLOCK_ERROR: TimeDelta = TimeDelta::seconds(2);
 /// Below this, uploads and the database soon fail.
 const MIN_FREE_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     pub name: String,
@@ -32,7 +30,7 @@ pub struct Finding {
     pub result: Result<String, String>,
 }
 
-/// Runs all checks. Data that another process uses are not opened.
+/// Does not open data that another process uses.
 pub async fn examine(mut config: Config) -> Vec<Finding> {
     let valid = format!("valid; {} platforms are enabled", config.service.platforms.len());
     let mut findings = vec![finding("configuration", Ok(valid))];
@@ -67,7 +65,7 @@ pub async fn examine(mut config: Config) -> Vec<Finding> {
     findings
 }
 
-/// Prints the findings; returns whether all checks passed.
+/// Returns whether all checks passed.
 pub fn print(findings: &[Finding], output: &mut impl Write) -> std::io::Result<bool> {
     for Finding { name, result } in findings {
         match result {
@@ -117,7 +115,6 @@ fn permissions(data: &Path) -> Result<String, String> {
     Ok("only the user of the service can read its data".to_owned())
 }
 
-/// Platforms whose app an operator has to register.
 fn credentials(config: &Config) -> Vec<Finding> {
     let result = |name: &str| match config.apps.get(name) {
         Some(_) => Ok("client id and secret are set".to_owned()),

@@ -6,20 +6,16 @@ use crate::begun_move::BegunMove;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// A socket failed.
     #[error(transparent)]
     Io(#[from] std::io::Error),
     #[error("cannot listen on {address}: {source}")]
     Listen { address: std::net::SocketAddr, source: std::io::Error },
     #[error("{} and {} cannot be used as certificate and key: {source}", .certificate.display(), .key.display())]
     Certificate { certificate: PathBuf, key: PathBuf, source: std::io::Error },
-    /// A file or a folder failed.
     #[error("{}: {source}", .path.display())]
     File { path: PathBuf, source: std::io::Error },
-    /// The database could not be opened or copied.
     #[error("the database cannot be opened: {0}")]
     Database(String),
-    /// The media store could not be opened.
     #[error("the media store cannot be opened: {0}")]
     Files(String),
     /// The file with the sealing key has another format.
@@ -58,7 +54,6 @@ pub enum ServerError {
     Future(chrono::DateTime<chrono::Utc>),
     #[error("{url} was not uploaded: {source}")]
     Upload { url: String, source: cloud::bucket::BucketError },
-    /// A credential or the region is missing.
     #[error("{0}; set AWS_REGION and credentials")]
     Credentials(#[from] cloud::config::ConfigError),
     #[error("another backup is running")]
@@ -67,20 +62,16 @@ pub enum ServerError {
     Email(String),
     #[error("users sign in at OIDC_ISSUER; list them in SIGN_UP_ALLOWED")]
     SignInByIssuer,
-    /// A part of the process ended that must not end.
     #[error("publishing has ended unexpectedly; the log says why")]
     Ended,
     #[error("{} is not empty; restore into an empty folder, which may have a sealing.key", .0.display())]
     NotEmpty(PathBuf),
-    /// A backup is incomplete, or was made with another key.
     #[error("{} cannot be restored: {reason}", .path.display())]
     Backup { path: PathBuf, reason: String },
     #[error(transparent)]
     Storage(#[from] storage::StorageError),
-    /// A setting of a platform is not accepted.
     #[error("platforms: {0}")]
     Setup(#[from] platforms::SetupError),
-    /// The MCP tools could not be created.
     #[error(transparent)]
     Assistants(#[from] mcp::McpError),
     #[error("SMTP_URL or SMTP_FROM: {0}")]

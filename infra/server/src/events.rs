@@ -8,7 +8,6 @@ use cloud::events::{EventBus, EventError};
 use domain::event::Event;
 use webhook_delivery::WebhookService;
 
-/// Maximum number of events kept.
 const KEPT: usize = 1_000;
 
 #[derive(Clone, Default)]
@@ -19,13 +18,12 @@ pub struct LocalEvents {
 }
 
 impl LocalEvents {
-    /// Connects the bus to the webhooks.
     pub(crate) fn connect(&self, webhooks: WebhookService) {
         // Set once, at the start.
         let _ = self.webhooks.set(webhooks);
     }
 
-    /// The latest events, the oldest first.
+    /// Oldest first.
     pub fn latest(&self) -> Vec<Event> {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }

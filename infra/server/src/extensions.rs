@@ -6,17 +6,16 @@ use platforms::{Connect, Platform, Publish, Registry, Setup, SetupError};
 
 /// By default, nothing is changed.
 pub trait Extensions: Send + Sync {
-    /// Settings for a function's clients of the database; `None` for all other clients.
+    /// `None` for clients that belong to no function.
     fn database_config(&self, _function: Option<&'static str>, config: SdkConfig) -> SdkConfig {
         config
     }
 
-    /// Settings for a function's clients of the media store.
     fn files_config(&self, _function: &'static str, config: SdkConfig) -> SdkConfig {
         config
     }
 
-    /// The settings of a client of the database. `deliveries` is the name of the table of deliveries.
+    /// `deliveries` is the name of the table of deliveries.
     fn database_client(&self, config: Builder, _deliveries: &str) -> Builder {
         config
     }
@@ -34,7 +33,6 @@ pub trait Extensions: Send + Sync {
     }
 }
 
-/// The process as it is in production.
 #[derive(Clone, Copy, Debug)]
 pub struct NoExtensions;
 

@@ -25,10 +25,8 @@ use crate::queue::Lanes;
 /// A publisher that did not tick for this long, six times its interval, hangs.
 const MAX_SILENCE: TimeDelta = TimeDelta::seconds(30);
 
-/// Time limit of a read of the store.
 const STORE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// When the publisher last ticked.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LastTick(Arc<AtomicI64>);
 
@@ -90,7 +88,7 @@ async fn metrics(State(health): State<Health>, headers: HeaderMap) -> Result<imp
     Ok(([(CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text))
 }
 
-/// The size of the database with its write-ahead log.
+/// Includes the write-ahead log.
 fn database_bytes(folder: &Path) -> u64 {
     ["", "-wal"]
         .iter()

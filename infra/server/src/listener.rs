@@ -30,14 +30,13 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Connections that send no request are closed, so that they do not use up the file descriptors.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Where the certificate comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tls {
     /// PEM files, which may change while the service runs.
     Files { certificate: PathBuf, key: PathBuf },
     /// A certificate authority that speaks ACME (RFC 8555). It checks the domain on port 443 (RFC 8737).
     Acme {
-        /// An e-mail address for the authority.
+        /// An e-mail address.
         contact: String,
         directory: Url,
     },
@@ -115,7 +114,7 @@ impl Acceptor {
         }
     }
 
-    /// Serves a router until `handle` stops it.
+    /// Ends when `handle` stops the server.
     pub async fn serve(
         self,
         listener: std::net::TcpListener,

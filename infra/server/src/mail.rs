@@ -1,5 +1,3 @@
-//! E-mails with sign-in links, by SMTP.
-
 use std::time::Duration;
 
 use auth::LinkError;
@@ -9,7 +7,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::error::ServerError;
 
-/// Time limit of each command of the SMTP server.
+/// Applies to each command of the SMTP server.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
 #[derive(Clone)]
@@ -46,7 +44,6 @@ impl Mailer {
         Ok(())
     }
 
-    /// Whether the SMTP server responds and accepts the password.
     pub(crate) async fn check(&self) -> Result<bool, LinkError> {
         self.transport.test_connection().await.map_err(|error| LinkError(error.to_string()))
     }

@@ -29,7 +29,6 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// How long requests and deliveries in progress may take after a signal to stop.
 const STOP_LIMIT: Duration = Duration::from_secs(25);
 
-/// Time limit of the health check.
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Publish to social platforms from one machine.
@@ -92,7 +91,6 @@ struct RestoreOptions {
 
 #[derive(Debug, thiserror::Error)]
 enum Failure {
-    /// Every setting that is wrong.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Settings(Vec<SettingError>),
     #[error(transparent)]
@@ -103,7 +101,7 @@ enum Failure {
     Target { target: String, reason: String },
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// The check found something, which is printed.
+    /// What was found is printed already.
     #[error("some checks failed")]
     Unhealthy,
     #[error("the service is not ready: {0}")]
@@ -215,7 +213,7 @@ async fn run(mut config: Config) -> Result<(), Failure> {
     Ok(ended?)
 }
 
-/// Prints the link of the first user, outside of the log's JSON.
+/// Prints outside of the log's JSON.
 fn announce(first_link: Option<&SecretString>) {
     if let Some(link) = first_link {
         let _ = writeln!(
@@ -226,7 +224,6 @@ fn announce(first_link: Option<&SecretString>) {
     }
 }
 
-/// Serves the process itself, on loopback.
 fn serve_here(listener: TcpListener, router: Router) {
     let served = axum::serve(listener, router.into_make_service_with_connect_info::<SocketAddr>());
     tokio::spawn(async move {

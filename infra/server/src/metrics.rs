@@ -18,7 +18,7 @@ use tracing::{Event, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
-/// Upper limits of the classes of lateness, in seconds.
+/// Upper limits of the buckets.
 const LATENESS_S: [f64; 9] = [0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 300.0, 3_600.0];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -35,7 +35,7 @@ struct Failure {
 type Counters = Family<Platform, Counter>;
 type Size = Gauge<u64, AtomicU64>;
 
-/// Counters since the start of the process.
+/// Since the start of the process.
 #[derive(Clone)]
 pub struct Metrics(Arc<Inner>);
 

@@ -27,7 +27,6 @@ use crate::database::Stores;
 use crate::error::ServerError;
 use crate::sealing_key::SealingKey;
 
-/// Number of items and files, after both sides were compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
     pub items: usize,
@@ -74,7 +73,6 @@ pub enum MoveError {
     Copy(#[from] PutError<BucketError>),
 }
 
-/// The folder that is moved.
 pub struct Source {
     pub data: PathBuf,
     pub key: SealingKey,
@@ -82,7 +80,7 @@ pub struct Source {
     pub issuer: Option<String>,
 }
 
-/// Copies everything to the stack with this name, compares both sides, and marks the folder as moved.
+/// Afterwards compares both sides, and marks the folder as moved.
 pub async fn move_to_stack(source: &Source, name: &str, clock: &Clock) -> Result<Moved, MoveError> {
     let Source { data, key, issuer } = source;
     let _lock = lock(data)?;
@@ -123,8 +121,8 @@ pub async fn move_to_stack(source: &Source, name: &str, clock: &Clock) -> Result
     Ok(moved)
 }
 
-/// Marks the deliveries of a stack whose tables were restored to `restored_to`, and returns how many are looked
-/// up before anything is published. The functions of the stack must be stopped.
+/// Returns how many deliveries are looked up before anything is published. The functions of the
+/// stack must be stopped.
 pub async fn mark_stack_restored(name: &str, restored_to: DateTime<Utc>, clock: &Clock) -> Result<usize, MoveError> {
     if clock.now() < restored_to {
         return Err(ServerError::Future(restored_to).into());

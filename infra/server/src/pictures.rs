@@ -18,11 +18,10 @@ use tokio::sync::Notify;
 
 use crate::s3;
 
-/// Number of files opened concurrently. A picture needs up to 600 MB for a short time.
+/// A picture needs up to 600 MB for a short time.
 const WORKERS: usize = 2;
 
-/// Delay before a request whose worker died is received again. In a deployment, this is the visibility
-/// timeout of its message.
+/// For a request whose worker died. In a deployment, this is the visibility timeout of its message.
 const COMES_AGAIN_AFTER: Duration = Duration::from_secs(5);
 
 /// Retention of derived files, like the rule of the bucket in `template.yaml`.
@@ -43,7 +42,6 @@ struct RequestQueue {
     count: u64,
 }
 
-/// A request with its message.
 #[derive(Clone, Debug)]
 struct QueuedRequest {
     request: FileRequest,
@@ -51,7 +49,7 @@ struct QueuedRequest {
 }
 
 impl RequestQueue {
-    /// Takes the oldest request of the user who has waited longest since being served.
+    /// Oldest first, of the user who has waited longest since being served.
     fn take(&mut self) -> Option<QueuedRequest> {
         let last = |it: &QueuedRequest| self.served.get(&it.request.file().user()).copied().unwrap_or_default();
         let (next, _) = self.requests.iter().enumerate().min_by_key(|(_, it)| last(it))?;
@@ -79,7 +77,7 @@ impl Pictures for LocalPictures {
 }
 
 impl LocalPictures {
-    /// A queue with workers that run as long as the process.
+    /// The workers run as long as the process.
     pub(crate) fn working(bucket: &Bucket) -> Arc<Self> {
         let all = Arc::new(Self::default());
         for _ in 0..WORKERS {

@@ -1,8 +1,8 @@
 //! The queue in this process: a timer for each message. Messages are lost when the process ends, as
 //! in any queue; the sweep queues them again.
 //!
-//! Like the queue of a deployment, it is fair: users and their profiles with messages take turns, and each has a limit of
-//! concurrent deliveries.
+//! Like the queue of a deployment, it is fair: users and their profiles with messages take turns,
+//! and each has a limit of concurrent deliveries.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,26 +17,23 @@ use platforms::{Publish, Registry};
 use publishing::Publishing;
 use tokio::sync::Notify;
 
-/// Concurrent deliveries, including deliveries that wait for their due second.
+/// Includes deliveries that wait for their due second.
 const CONCURRENCY: usize = 2_000;
 
-/// Concurrent deliveries of one user.
 const OF_ONE_USER: usize = CONCURRENCY / 4;
 
-/// Concurrent deliveries of one profile. The others are left to the user's other profiles.
+/// The other deliveries are left to the user's other profiles.
 const OF_ONE_PROFILE: usize = OF_ONE_USER * 3 / 5;
 
-/// Delay before a message is received again after an error.
+/// The wait after an error.
 const BROUGHT_AGAIN_AFTER: Duration = Duration::from_secs(10);
 
-/// A queue with timers for delays.
 pub(crate) struct LocalQueue {
     lanes: Arc<Lanes>,
     clock: Clock,
 }
 
 impl LocalQueue {
-    /// An empty queue.
     pub(crate) fn new(clock: Clock) -> Arc<Self> {
         Arc::new(Self { lanes: Arc::new(Lanes::new(CONCURRENCY, OF_ONE_USER, OF_ONE_PROFILE)), clock })
     }
@@ -61,10 +58,9 @@ impl Queue for LocalQueue {
     }
 }
 
-/// The deliveries of a user's own posts, or of one profile's.
+/// The user's own, or those of one profile.
 type Lane = (UserId, Option<ProfileId>);
 
-/// Messages that are due, by lane.
 pub(crate) struct Lanes {
     state: Mutex<QueueState>,
     /// A message arrived, or a delivery ended.
@@ -94,12 +90,10 @@ impl Lanes {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Messages stay in the queue from now on.
     pub(crate) fn close(&self) {
         self.state().is_closed = true;
     }
 
-    /// The number of messages that wait, and of those in progress.
     pub(crate) fn sizes(&self) -> (usize, usize) {
         let state = self.state();
         (state.waiting.values().map(VecDeque::len).sum(), state.all_under_way)
@@ -117,7 +111,7 @@ impl Lanes {
         self.changed.notify_one();
     }
 
-    /// The next message whose user and profile are below their limits.
+    /// Skips users and profiles at their limits.
     fn take(&self) -> Option<DeliveryMessage> {
         let mut state = self.state();
         if state.is_closed || self.places <= state.all_under_way {
@@ -169,13 +163,13 @@ impl Lanes {
     }
 }
 
-/// What a delivery counts for: its user and its profile.
+/// A delivery counts for its user and its profile.
 fn counted(ids: DeliveryIds) -> impl Iterator<Item = Lane> {
     let of_profile = ids.profile_id.map(|it| (ids.user_id, Some(it)));
     [(ids.user_id, None)].into_iter().chain(of_profile)
 }
 
-/// A slot of a message, released even when its delivery panics.
+/// Released even when the delivery panics.
 struct Slot {
     lanes: Arc<Lanes>,
     ids: DeliveryIds,
@@ -187,7 +181,7 @@ impl Drop for Slot {
     }
 }
 
-/// Runs the delivery of each message until the process ends.
+/// Runs until the process ends.
 pub(crate) async fn work(publishing: Publishing, platforms: Registry<dyn Publish>, queues: Arc<Lanes>) {
     loop {
         let message = queues.next().await;

@@ -9,14 +9,13 @@ use domain::token::random_hex;
 use http::HeaderMap;
 use tracing::Instrument;
 
-/// The target of the lines, for `LOG_LEVEL`.
+/// For `LOG_LEVEL`.
 pub(crate) const TARGET: &str = "request";
 
 /// State tokens of connect flows, keys of files and codes are parts of paths that grant access.
 const SECRET_FROM: usize = 32;
 
-/// Logs method, path, status and duration of each request. Queries are omitted: they contain codes
-/// and signatures.
+/// Omits queries: they contain codes and signatures.
 pub(crate) async fn log(request: Request, next: Next) -> Response {
     let span = tracing::info_span!(target: TARGET, "request", trace_id = trace_id(request.headers()));
     let logged = async {

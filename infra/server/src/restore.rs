@@ -15,10 +15,9 @@ use crate::error::ServerError;
 use crate::sealing_key::SealingKey;
 use crate::sync::sync_file_system;
 
-/// What a restore did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Restored {
-    /// The time of the backup. What was written later is lost.
+    /// Later writes are lost.
     pub backup_at: DateTime<Utc>,
     /// The number of deliveries that are looked up before anything is published.
     pub looked_up: usize,

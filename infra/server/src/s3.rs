@@ -22,10 +22,9 @@ use crate::clients::{ACCESS_KEYS, Secret};
 use crate::error::ServerError;
 use crate::sync::{self, WriteSync};
 
-/// The bucket's name, and the first segment of its paths.
+/// Also the first segment of the bucket's paths.
 pub(crate) const BUCKET: &str = "social-publishing-media";
 
-/// The media store in this folder, for requests that are signed with this secret.
 pub(crate) fn router(
     folder: &Path,
     secret: &Secret,
@@ -110,7 +109,7 @@ mod tests {
     use super::*;
     use crate::clients::config;
 
-    /// Runs concurrent PUTs of one link. Returns their statuses and the stored content.
+    /// Returns the statuses and the stored content.
     async fn race(puts: usize) -> (Vec<StatusCode>, Vec<u8>) {
         let (folder, secret) = (tempfile::tempdir().unwrap(), Secret::random());
         let store = router(folder.path(), &secret, WriteSync::None, u64::MAX).unwrap();

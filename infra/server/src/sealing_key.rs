@@ -37,7 +37,7 @@ impl SealingKey {
         Some(Self(SecretBox::new(key)))
     }
 
-    /// The key in the file of this folder; `None` without a file.
+    /// `None` without a file.
     pub(crate) fn read(folder: &Path) -> Result<Option<Self>, ServerError> {
         let path = folder.join(FILE);
         match std::fs::read_to_string(&path) {
@@ -47,7 +47,6 @@ impl SealingKey {
         }
     }
 
-    /// The given key, or else the one in the file of this folder.
     pub(crate) fn given_or_stored(given: Option<Self>, folder: &Path) -> Result<Self, ServerError> {
         match given {
             Some(key) => Ok(key),
@@ -55,7 +54,6 @@ impl SealingKey {
         }
     }
 
-    /// A new key in the file of this folder.
     pub(crate) fn create(folder: &Path) -> Result<Self, ServerError> {
         let (key, path) = (Self::random(), folder.join(FILE));
         let text = Zeroizing::new(STANDARD.encode(key.0.expose_secret()));
@@ -76,7 +74,6 @@ impl SealingKey {
         derived
     }
 
-    /// Like [`Self::derived`], as text.
     pub(crate) fn derived_text(&self, purpose: &str) -> SecretString {
         URL_SAFE_NO_PAD.encode(self.derived(purpose)).into()
     }

@@ -45,16 +45,15 @@ use crate::timers::Timers;
 use crate::unread::drain_request_body;
 use crate::{clients, queue, request_log, s3, webhook_queue};
 
-/// The opened stores and the routes. Nothing is published before [`Server::start`].
+/// Nothing is published before [`Server::start`].
 pub struct Server {
     pub api: Api,
     pub stores: Stores,
     pub events: LocalEvents,
     pub housekeeping: Housekeeping,
     pub setup: Setup,
-    /// The routes of a deployment, without those of the media store.
+    /// Without those of the media store.
     pub routes: Router,
-    /// The routes of the media store.
     pub files: Router,
     settings: Settings,
     publishing: Publishing,
@@ -243,7 +242,6 @@ impl Server {
     }
 }
 
-/// The publishing process.
 pub struct Started {
     queues: Arc<Lanes>,
     /// They end only by a panic.
@@ -252,7 +250,6 @@ pub struct Started {
 }
 
 impl Started {
-    /// Waits until a task ends that must not end.
     pub async fn ended(&mut self) {
         let (ended, ..) = futures::future::select_all(&mut self.tasks).await;
         if let Err(error) = ended {
@@ -277,7 +274,6 @@ impl Started {
     }
 }
 
-/// The size of the largest file that a user may upload.
 fn largest_file(limits: &MediaLimits) -> u64 {
     limits.image.max(limits.gif).max(limits.video).max(limits.document)
 }
@@ -306,7 +302,7 @@ fn assistants_config(api: &Api, settings: &Settings, proof: TrustedProxy) -> mcp
     }
 }
 
-/// Adds the client's address to requests, as the gateway does in a deployment, and logs them.
+/// As the gateway does in a deployment. Also logs the requests.
 pub fn with_addresses(router: Router) -> Router {
     router.layer(map_request(with_client_ip)).layer(from_fn(drain_request_body)).layer(from_fn(request_log::log))
 }

@@ -14,10 +14,9 @@ use secrecy::SecretString;
 
 use crate::data_folder::DataFolder;
 
-/// The client id and secret of the service at each platform, by the platform's name.
+/// By the platform's name.
 pub type AppSources = Arc<dyn Fn(&str) -> Arc<dyn AppSource> + Send + Sync>;
 
-/// What an operator decides, in production and in development.
 #[derive(Clone, Debug)]
 pub struct ServiceSettings {
     /// `ORIGIN`: the origin under which users open the service.
@@ -55,28 +54,23 @@ pub struct Settings {
     pub files_origin: Option<String>,
     pub sign_in: SignIn,
     pub apps: AppSources,
-    /// The addresses that the service may call for users.
     pub address_policy: AddressPolicy,
 }
 
-/// How users sign in.
 #[derive(Clone, Debug)]
 pub enum SignIn {
     Oidc(OidcConfig),
     Links(Arc<dyn SignInLinks>),
 }
 
-/// Where the stores are.
 #[derive(Clone, Debug)]
 pub enum Data {
-    /// All data are in this folder.
     Folder(DataFolder),
     /// The tables are in memory, and files in this folder, which ends with the process.
     Temporary(PathBuf),
 }
 
 impl Data {
-    /// The folder of files.
     pub fn folder(&self) -> &Path {
         match self {
             Self::Folder(folder) => folder.path(),
@@ -84,7 +78,6 @@ impl Data {
         }
     }
 
-    /// The folder of what outlives the process.
     pub fn lasting(&self) -> Option<&DataFolder> {
         match self {
             Self::Folder(folder) => Some(folder),

@@ -19,16 +19,16 @@ use crate::error::ServerError;
 use crate::mail::Mailer;
 use crate::sync::write_durably;
 
-/// The folder of the files, below the data folder.
+/// Below the data folder.
 const FOLDER: &str = "sign-in-links";
 
-/// How long a link of an e-mail is valid.
+/// For links in e-mails.
 const MAILED: TimeDelta = TimeDelta::minutes(15);
 
-/// How long a link is valid that the operator passes on.
+/// For links that the operator passes on.
 const HANDED_OVER: TimeDelta = TimeDelta::hours(24);
 
-/// The time between two e-mails to one address.
+/// For one address.
 const BETWEEN_MAILS: TimeDelta = TimeDelta::minutes(1);
 
 #[derive(Serialize, Deserialize)]
@@ -41,7 +41,6 @@ struct Stored {
     created_at: DateTime<Utc>,
 }
 
-/// The links of a data folder.
 #[derive(Clone, Debug)]
 pub struct LinkFolder {
     folder: PathBuf,
@@ -57,7 +56,7 @@ impl LinkFolder {
         Self { folder: data.join(FOLDER), origin: origin.into(), clock, mailer, mailing: Arc::default() }
     }
 
-    /// The URL of a new link that the operator passes on. Without an address, its user enters one.
+    /// For the operator to pass on. Without an address, the user enters one.
     pub fn create(&self, email: Option<&str>) -> Result<SecretString, ServerError> {
         if let Some(invalid) = email.filter(|it| it.parse::<Address>().is_err()) {
             return Err(ServerError::Email(invalid.to_owned()));

@@ -12,7 +12,6 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::{Method, StatusCode};
 
-/// When written files reach the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WriteSync {
     /// Before the response.
@@ -21,7 +20,7 @@ pub(crate) enum WriteSync {
     None,
 }
 
-/// Syncs the file system of `folder` after each request that wrote something.
+/// After each request that wrote something.
 pub(crate) async fn sync_writes(
     State((sync, folder)): State<(WriteSync, PathBuf)>,
     request: Request,

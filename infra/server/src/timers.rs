@@ -16,10 +16,9 @@ use crate::metrics::Metrics;
 use crate::pictures;
 use crate::settings::Data;
 
-/// Interval of the sweep. A deployment uses one minute, because each run is billed.
+/// A deployment uses one minute, because each run is billed.
 const TICK: Duration = Duration::from_secs(5);
 
-/// Interval of upkeep.
 const UPKEEP: Duration = Duration::from_mins(1);
 
 pub(crate) struct Timers {
@@ -27,7 +26,6 @@ pub(crate) struct Timers {
     pub(crate) outbox: Outbox,
     pub(crate) housekeeping: Housekeeping,
     pub(crate) credentials: CredentialService,
-    /// The platforms whose credentials are refreshed.
     pub(crate) renewable: Registry<dyn Platform>,
     pub(crate) last_tick: LastTick,
     pub(crate) metrics: Metrics,

@@ -13,10 +13,9 @@ use axum::middleware::Next;
 use axum::response::Response;
 use futures::{StreamExt, stream};
 
-/// Timeout for reading the rest of a request. The largest file needs less time.
+/// The largest file needs less time.
 const REST: Duration = Duration::from_secs(5);
 
-/// Reads the rest of a request before the response is sent.
 pub(crate) async fn drain_request_body(request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
     if body.is_end_stream() {

@@ -21,20 +21,17 @@ use webhook_delivery::{HttpEndpointClient, SigningKeys, WebhookService};
 
 use crate::events::LocalEvents;
 
-/// Concurrent webhook deliveries to one endpoint.
 const OF_ONE_ENDPOINT: usize = 8;
 
-/// Interval of the tick. A deployment uses one minute, because each run is billed.
+/// A deployment uses one minute, because each run is billed.
 const TICK: Duration = Duration::from_secs(5);
 
-/// A queue with timers for delays.
 struct LocalWebhookQueue {
     clock: Clock,
     coming: UnboundedSender<WebhookDeliveryMessage>,
 }
 
 impl LocalWebhookQueue {
-    /// An empty queue, and the receiver of its messages.
     fn new(clock: Clock) -> (Arc<Self>, UnboundedReceiver<WebhookDeliveryMessage>) {
         let (sender, receiver) = unbounded_channel();
         (Arc::new(Self { clock, coming: sender }), receiver)
@@ -57,7 +54,7 @@ impl WebhookQueue for LocalWebhookQueue {
     }
 }
 
-/// Delivers the events of the bus to webhook endpoints until the process ends.
+/// Runs until the process ends.
 pub(crate) fn start(
     store: Store,
     ids: &Ids,
@@ -84,7 +81,6 @@ pub(crate) fn start(
     service
 }
 
-/// Sends the deliveries that the queue or the tick returns.
 fn process_messages(service: WebhookService, mut receiver: UnboundedReceiver<WebhookDeliveryMessage>) {
     let ticking = service.clone();
     tokio::spawn(async move {

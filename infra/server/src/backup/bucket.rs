@@ -1,4 +1,4 @@
-//! A backup in an S3 bucket, which is uploaded while it is written.
+//! A backup in an S3 bucket, uploaded while it is written.
 
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -15,7 +15,6 @@ use super::{back_up, file_name};
 use crate::error::ServerError;
 use crate::sealing_key::SealingKey;
 
-/// The size of a chunk that waits for the upload.
 const CHUNK_BYTES: usize = 1024 * 1024;
 
 /// `s3://BUCKET` or `s3://BUCKET/PREFIX`.
@@ -41,8 +40,8 @@ impl FromStr for BucketTarget {
     }
 }
 
-/// Uploads a backup with the credentials of `AWS_ACCESS_KEY_ID`, and returns its URL. An upload that fails
-/// leaves no object.
+/// Uses the credentials of `AWS_ACCESS_KEY_ID`, and returns the URL of the backup. An upload that
+/// fails leaves no object.
 pub async fn back_up_to_bucket(
     data: &Path,
     key: SealingKey,
@@ -82,7 +81,6 @@ pub async fn back_up_to_bucket(
     written.map(|()| url)
 }
 
-/// Sends what is written to the upload.
 struct ChunkWriter(mpsc::Sender<std::io::Result<Bytes>>);
 
 impl Write for ChunkWriter {

@@ -15,10 +15,10 @@ use crate::sealing_key::SealingKey;
 
 const MAGIC: &[u8; 16] = b"social backup 1\n";
 
-/// The bytes of a piece before they are sealed.
+/// Before a piece is sealed.
 const PIECE: usize = 1024 * 1024;
 
-/// The bytes of nonce and tag.
+/// Nonce and tag.
 const OVERHEAD: usize = 12 + 16;
 
 fn stream_key(key: &SealingKey, id: [u8; 16]) -> DataKey {

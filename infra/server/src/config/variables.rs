@@ -65,8 +65,7 @@ pub fn read(
     if errors.is_empty() { Ok(variables) } else { Err(errors) }
 }
 
-/// The variables of a TOML file, and an error for each unknown name. A value that is not a text is passed
-/// on as JSON.
+/// Returns an error for each unknown name. A value that is not a text is passed on as JSON.
 fn read_file(path: &Path) -> Result<(BTreeMap<String, String>, Vec<SettingError>), SettingError> {
     let text = std::fs::read_to_string(path);
     let text = text.map_err(|source| SettingError::File { name: path.display().to_string(), source })?;

@@ -14,21 +14,18 @@ use aws_smithy_types::body::SdkBody;
 use dynoxide::{Database, DynoxideError};
 use tokio::sync::Semaphore;
 
-/// The media type of a response.
 pub const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
 
-/// The database executes one request at a time. More threads would only wait, and each has memory of its own: a
-/// thousand posts in one second would start 512 threads.
+/// The database executes one request at a time. More threads would only wait, and each has memory
+/// of its own: a thousand posts in one second would start 512 threads.
 const MAX_THREADS: usize = 4;
 
-/// The database, called without a connection.
 #[derive(Clone)]
 pub struct InProcessDatabase {
     database: Database,
     threads: Arc<Semaphore>,
 }
 
-/// A response: its status and its JSON.
 pub struct DynamoResponse {
     pub status: u16,
     pub json: String,
@@ -39,7 +36,7 @@ impl InProcessDatabase {
         Self { database, threads: Arc::new(Semaphore::new(MAX_THREADS)) }
     }
 
-    /// Handles a request by the value of its `x-amz-target` and its body.
+    /// `target` is the value of `x-amz-target`.
     pub async fn respond(&self, target: &str, body: Vec<u8>) -> DynamoResponse {
         let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
         let database = self.database.clone();
@@ -59,7 +56,6 @@ impl InProcessDatabase {
     }
 }
 
-/// Dispatches to the named operations, each of which is a method of the database.
 macro_rules! operations {
     ($database:ident, $operation:ident, $body:ident, [$($name:literal => $method:ident),* $(,)?]) => {
         match $operation {

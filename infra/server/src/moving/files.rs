@@ -1,5 +1,3 @@
-//! Copies the media files.
-
 use std::path::Path;
 
 use axum::Router;
@@ -13,8 +11,8 @@ use crate::error::ServerError;
 use crate::s3;
 use crate::sync::WriteSync;
 
-/// Copies the files that are missing, and compares both sides afterwards. Returns the number of files.
-/// A stored file never changes, so equal keys and sizes are equal files.
+/// Copies what is missing, and compares both sides afterwards. Returns the number of files. A
+/// stored file never changes, so equal keys and sizes are equal files.
 pub(super) async fn copy(data: &Path, to: &Bucket) -> Result<usize, MoveError> {
     let from = source(data).await?;
     let (here, there) = (from.sizes("", "").await?, to.sizes("", "").await?);
@@ -42,7 +40,7 @@ pub(super) async fn copy(data: &Path, to: &Bucket) -> Result<usize, MoveError> {
     }
 }
 
-/// The media store of the folder, served on loopback until the process ends.
+/// Served on loopback until the process ends.
 async fn source(data: &Path) -> Result<Bucket, ServerError> {
     let secret = Secret::random();
     let files: Router = s3::router(&data.join(FILES), &secret, WriteSync::None, 0)?;

@@ -1,5 +1,3 @@
-//! The stack as AWS describes it.
-
 use std::collections::HashMap;
 
 use aws_config::SdkConfig;
@@ -12,7 +10,6 @@ use super::MoveError;
 
 pub(super) struct Stack {
     name: String,
-    /// The ARN.
     pub(super) id: String,
     parameters: HashMap<String, String>,
     outputs: HashMap<String, String>,
@@ -60,7 +57,6 @@ impl Stack {
         value.parse().map_err(|_| self.failed(format!("DueShards is {value}")))
     }
 
-    /// The ARN of the key that encrypts credentials.
     pub(super) fn sealing_key(&self) -> Result<String, MoveError> {
         self.output("SealingKeyArn").map(str::to_owned)
     }

@@ -13,24 +13,23 @@ use zeroize::Zeroizing;
 
 use super::MoveError;
 
-/// One of both deployments.
 pub(super) struct Side<K> {
     pub(super) store: Store,
     pub(super) sealer: Arc<Envelope<K>>,
 }
 
-/// The SHA-256 of each item by its key. Equal secrets have equal digests on both sides.
+/// SHA-256 by key. Equal secrets have equal digests on both sides.
 type Digests = BTreeMap<String, [u8; 32]>;
 
-/// An item, without what is sealed in it.
+/// Without sealed values.
 struct Opened {
     item: Item,
     secrets: Vec<Zeroizing<Vec<u8>>>,
     digest: [u8; 32],
 }
 
-/// Copies the items of a table that are missing, and compares both sides afterwards. Returns the number of
-/// items. An existing item is not replaced: if it differs, the stack has changed it.
+/// Copies missing items, and compares both sides afterwards. Returns the number of items. An
+/// existing item is not replaced: if it differs, the stack has changed it.
 pub(super) async fn copy<A: DataKeys, B: DataKeys>(
     schema: &TableSchema,
     from: &Side<A>,
