@@ -5,8 +5,8 @@ use client::Connection;
 use crate::error::CliError;
 use crate::output::plain;
 
-/// The printed name: `mastodon/harbour`, or the id if the account has no handle. The account of a customer is named by
-/// its id, because other customers may have the same one.
+/// `mastodon/harbour`, or the id if the account has no handle. The account of a customer is named
+/// by its id, because other customers may have the same one.
 pub(crate) fn name(account: &Connection) -> String {
     match &account.username {
         _ if account.profile_id.is_some() => plain(&format!("{}/{}", account.provider, account.id)),
@@ -41,7 +41,7 @@ pub(crate) fn find<'a>(accounts: &'a [Connection], query: &str) -> Result<&'a Co
     }
 }
 
-/// The named accounts, each once; `all` means every account of the user's own.
+/// Each account once; `all` means every account of the user's own.
 pub(crate) fn find_all<'a>(accounts: &'a [Connection], queries: &[String]) -> Result<Vec<&'a Connection>, CliError> {
     let mut found: Vec<&Connection> = Vec::new();
     for queries in queries {

@@ -34,7 +34,6 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
-/// The definition of all commands.
 pub(crate) fn command() -> clap::Command {
     examples::with_examples(Arguments::command())
 }

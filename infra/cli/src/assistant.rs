@@ -13,10 +13,9 @@ use crate::output::{self, notice};
 use crate::posting::key;
 use crate::session::Session;
 
-/// Scopes that permit more than reading and drafts.
 const BEYOND_DRAFTS: [&str; 3] = ["posts:write", "connections:write", "webhooks:write"];
 
-/// How to get a token for drafts. The profile is new, so the login needs the URL.
+/// The profile is new, so the login needs the URL.
 fn drafts_only(origin: &str) -> String {
     format!(
         "To limit an assistant to drafts, sign in once with `social --profile drafts login --drafts --url {origin}`, and \
@@ -24,8 +23,8 @@ fn drafts_only(origin: &str) -> String {
     )
 }
 
-/// Serves the tools, and first prints their permissions on standard error, which the assistant's
-/// program shows or logs.
+/// First prints the permissions of the tools on standard error, which the assistant's program shows
+/// or logs.
 pub(crate) async fn run(session: &Session, arguments: &Mcp) -> Result<(), CliError> {
     let files = arguments.files.as_deref().map(|it| shared_files(session, it)).transpose()?;
     let permitted = match session.client.show_user().await {
@@ -63,8 +62,8 @@ pub(crate) async fn run(session: &Session, arguments: &Mcp) -> Result<(), CliErr
     tools::serve_stdio(session.client.clone(), offset, files).await.map_err(|error| CliError::Failed(error.to_string()))
 }
 
-/// The files of a folder. A text that the assistant reads can contain instructions, which must not
-/// publish other files of the machine.
+/// A text that the assistant reads can contain instructions, which must not publish other files of
+/// the machine.
 fn shared_files(session: &Session, folder: &Path) -> Result<LocalFiles, CliError> {
     let folder = folder.canonicalize().map_err(|it| CliError::Usage(format!("{}: {it}", folder.display())))?;
     let client = session.client.clone();

@@ -12,7 +12,7 @@ use crate::output::{self, notice};
 use crate::session::Session;
 use crate::sign_in::{open, web_page};
 
-/// Interval between two polls of a connect flow. The API allows sixty requests a minute.
+/// The API allows sixty requests a minute.
 const ASKED_EVERY: Duration = Duration::from_secs(3);
 
 pub(crate) async fn platforms(session: &Session) -> Result<(), CliError> {

@@ -47,7 +47,7 @@ pub(crate) async fn run(session: &Session, arguments: &Demo) -> Result<(), CliEr
     Ok(())
 }
 
-/// The connected account of the sandbox; connects one if there is none.
+/// Connects an account if there is none.
 async fn sandbox_account(session: &Session, arguments: &Demo) -> Result<Connection, CliError> {
     let find = async || {
         let accounts = session.client.list_connections(&ListConnections::default()).await?.value.data;

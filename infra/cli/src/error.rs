@@ -8,21 +8,18 @@ use thiserror::Error;
 
 use crate::plain::plain_lines;
 
-/// Why a command failed; each variant has an exit code, which the help lists.
+/// Each variant has an exit code, which the help lists.
 #[derive(Debug, Error)]
 pub(crate) enum CliError {
     /// This machine or the network failed. Nothing changed.
     #[error("{0}")]
     Failed(String),
-    /// Wrong usage.
     #[error("{0}")]
     Usage(String),
-    /// The token is missing or no longer valid.
     #[error("{0}")]
     NotSignedIn(String),
     #[error("{0}")]
     Refused(String),
-    /// The outcome of a request is unknown.
     #[error("{0}")]
     Unknown(String),
     /// Standard output was closed, as in `social posts list | head -1`.
@@ -31,7 +28,6 @@ pub(crate) enum CliError {
 }
 
 impl CliError {
-    /// Prints the error and returns the exit code.
     pub(crate) fn report(&self) -> ExitCode {
         if !matches!(self, Self::NobodyReads) {
             let _ = writeln!(io::stderr(), "social: {}", plain_lines(&self.to_string()));
@@ -73,7 +69,7 @@ impl From<Error> for CliError {
     }
 }
 
-/// The message of a refused request; internal errors also get the request id.
+/// Internal errors also get the request id.
 fn refusal_message(refusal: &ErrorResponse) -> String {
     let printed = plain_lines(&refusal.to_string());
     match &refusal.request_id {

@@ -34,7 +34,6 @@ const COLUMNS: [&str; 14] = [
     "errors",
 ];
 
-/// The format from `--format`, else from the file name.
 pub(crate) fn format(option: Option<Format>, file: &Path) -> Option<Format> {
     option.or_else(|| match file.extension()?.to_str()? {
         "csv" => Some(Format::Csv),
@@ -43,7 +42,7 @@ pub(crate) fn format(option: Option<Format>, file: &Path) -> Option<Format> {
     })
 }
 
-/// Exports posts, oldest first.
+/// Oldest first.
 pub(crate) async fn run(session: &Session, arguments: &Export) -> Result<(), CliError> {
     let by_name = arguments.file.as_deref().and_then(|it| format(arguments.format, it));
     let format = match (by_name, &arguments.file) {
@@ -80,7 +79,7 @@ pub(crate) async fn run(session: &Session, arguments: &Export) -> Result<(), Cli
     Ok(())
 }
 
-/// Calls `visit` with every post of the user, oldest first. Fails like [`for_each_page`].
+/// Oldest first. Fails like [`for_each_page`].
 pub(crate) async fn for_each_post(
     client: &Client,
     mut visit: impl FnMut(&Post) -> Result<(), CliError>,
@@ -88,8 +87,8 @@ pub(crate) async fn for_each_post(
     for_each_page(client, None, |page| page.data.iter().try_for_each(&mut visit)).await
 }
 
-/// Calls `visit` with every page of posts of a profile, or of the user, oldest first. Fails if a post is deleted in
-/// between: the pages then shift, and another post may be missing.
+/// Oldest first. Fails if a post is deleted in between: the pages then shift, and another post may
+/// be missing.
 pub(crate) async fn for_each_page(
     client: &Client,
     profile_id: Option<u64>,
@@ -243,13 +242,12 @@ fn urls_of(files: &[PostMedia]) -> Value {
     files.iter().map(|it| it.url.clone()).collect()
 }
 
-/// The alt text of each file; an empty list if no file has one.
+/// Empty if no file has an alt text.
 fn alt_texts(files: &[PostMedia]) -> Value {
     let has_one = files.iter().any(|it| it.alt_text.is_some());
     files.iter().filter(|_| has_one).map(|it| it.alt_text.clone().unwrap_or_default()).collect()
 }
 
-/// A reply, without empty fields.
 fn reply(entry: &ThreadEntry) -> Value {
     let fields =
         [("content", json!(entry.content)), ("media", urls_of(&entry.media)), ("alt", alt_texts(&entry.media))];

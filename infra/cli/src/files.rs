@@ -1,5 +1,3 @@
-//! Uploads of images, videos and documents.
-
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -13,13 +11,12 @@ use sha2::{Digest, Sha256};
 use crate::error::CliError;
 use crate::output::{is_interactive, notice, plain};
 
-/// Bytes of a file that are read at a time.
 const CHUNK: usize = 64 * 1024;
 
-/// Attempts of one upload or download.
+/// For one upload or download.
 pub(crate) const TRIES: u32 = 4;
 
-/// MIME types with their extensions, the usual one first.
+/// The usual extension first.
 const TYPES: [(&str, &[&str]); 7] = [
     ("image/jpeg", &["jpg", "jpeg"]),
     ("image/png", &["png"]),
@@ -30,10 +27,8 @@ const TYPES: [(&str, &[&str]); 7] = [
     ("application/pdf", &["pdf"]),
 ];
 
-/// A file to upload, or a URL that the service fetches.
 #[derive(Clone, Debug)]
 pub(crate) struct Medium {
-    /// As the user wrote it.
     said: String,
     mime_type: &'static str,
     from: MediaSource,
@@ -51,7 +46,7 @@ enum MediaSource {
 }
 
 impl Medium {
-    /// Checks a file; its path is relative to `folder`.
+    /// `input` is relative to `folder`.
     pub(crate) fn inspect(input: &str, folder: &Path) -> Result<Self, CliError> {
         let wrong = |why: &dyn std::fmt::Display| CliError::Usage(format!("{}: {why}", plain(input)));
         let is_url = input.starts_with("https://") || input.starts_with("http://");
@@ -69,8 +64,8 @@ impl Medium {
         Ok(Self { said: input.to_owned(), mime_type, from: MediaSource::Here { path, size, hash } })
     }
 
-    /// Uploads the file or lets the service fetch it. Returns the path for the post. One key returns
-    /// one path for a day.
+    /// Uploads the file or lets the service fetch it. Returns the path for the post. One key
+    /// returns one path for a day.
     pub(crate) async fn send(&self, client: &Client, key: &str) -> Result<String, CliError> {
         let MediaSource::Here { path, size, hash } = &self.from else {
             let url = Some(self.said.clone());
@@ -124,7 +119,7 @@ impl Medium {
     }
 }
 
-/// Whether the service has a file, found by validating a post with it.
+/// Validates a post with the file to find out.
 async fn is_uploaded(client: &Client, path: &str) -> Result<bool, CliError> {
     let media = Some(vec![NewPostMedia::Path(path.to_owned())]);
     let post = NewPost { media, ..NewPost::new("-".to_owned()) };
@@ -138,7 +133,7 @@ async fn is_uploaded(client: &Client, path: &str) -> Result<bool, CliError> {
     }
 }
 
-/// The error of an upload. It may be unknown whether the file arrived, but no post exists.
+/// It may be unknown whether the file arrived, but no post exists.
 fn upload_error(error: Error) -> CliError {
     match error {
         Error::Unknown(why) | Error::Unreadable(why) => CliError::Failed(why),
@@ -146,7 +141,7 @@ fn upload_error(error: Error) -> CliError {
     }
 }
 
-/// The key of a request that another request depends on.
+/// For a request that another request depends on.
 fn derive_key(parts: &[&str]) -> Result<IdempotencyKey, CliError> {
     let mut hash = Sha256::new();
     for part in parts {
@@ -156,13 +151,12 @@ fn derive_key(parts: &[&str]) -> Result<IdempotencyKey, CliError> {
     IdempotencyKey::parse(hex(&hash.finalize())).map_err(|it| CliError::Failed(it.to_string()))
 }
 
-/// Bytes as lower-case hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     let digits = bytes.iter().flat_map(|it| [it >> 4, it & 15]);
     digits.filter_map(|it| char::from_digit(it.into(), 16)).collect()
 }
 
-/// The size of a file in bytes, and a hash of its content.
+/// Returns the size in bytes.
 fn size_and_hash(path: &Path) -> std::io::Result<(u64, String)> {
     let mut file = File::open(path)?;
     let (mut hash, mut size, mut chunk) = (Sha256::new(), 0, vec![0; CHUNK]);
@@ -192,7 +186,7 @@ fn body(mut file: File, bar: ProgressBar) -> reqwest::Body {
     reqwest::Body::wrap_stream(stream::iter(chunks))
 }
 
-/// A progress bar, hidden unless standard error is a terminal.
+/// Hidden unless standard error is a terminal.
 pub(crate) fn bar(name: &str, size: u64) -> ProgressBar {
     if !is_interactive() {
         return ProgressBar::hidden();
@@ -210,7 +204,7 @@ fn mime_type(path: &Path) -> Option<&'static str> {
     TYPES.iter().find(|it| it.1.contains(&&*extension)).map(|it| it.0)
 }
 
-/// The usual extension of a MIME type, without the dot; `None` for a type that this version does not know.
+/// Without the dot; `None` for a type that this version does not know.
 pub(crate) fn extension(mime_type: &str) -> Option<&'static str> {
     TYPES.iter().find(|it| it.0 == mime_type).map(|it| it.1[0])
 }

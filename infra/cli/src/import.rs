@@ -51,13 +51,12 @@ struct Importer<'a> {
     client: Client,
     accounts: Vec<Connection>,
     zone: Zone,
-    /// Ids of the user's posts; empty if no line has an id.
+    /// Empty if no line has an id.
     existing: HashSet<u64>,
     report: Report,
     sums: Sums,
 }
 
-/// Counts of lines by result.
 #[derive(Default)]
 struct Sums {
     posted: usize,
@@ -151,7 +150,7 @@ impl Importer<'_> {
         self.end()
     }
 
-    /// Imports one line. An error ends the import.
+    /// An error ends the import.
     async fn one(&mut self, line: &Line) -> Result<(), CliError> {
         let now = Utc::now();
         if !self.arguments.dry_run {
@@ -212,7 +211,6 @@ impl Importer<'_> {
         self.send(line, post, false).await
     }
 
-    /// Uploads the files of the replies.
     async fn thread(&self, line: &Line, replies: &[Reply]) -> Result<Vec<NewThreadEntry>, CliError> {
         let mut thread = Vec::with_capacity(replies.len());
         for (at, reply) in replies.iter().enumerate() {
@@ -308,7 +306,6 @@ impl Importer<'_> {
         self.print_error(line.number, "", &why);
     }
 
-    /// Writes the result of a line to the report.
     fn report_line(&mut self, line: &Line, what: LineOutcome) -> Result<(), CliError> {
         let written = self.report.write(line, what)?;
         if self.session.json {

@@ -33,7 +33,6 @@ pub(crate) fn keep(name: &str, token: &SecretString) -> bool {
     run("secret-tool", &["store", &label, "service", SERVICE, "profile", name], Some(token)).is_some()
 }
 
-/// The token under this name.
 pub(crate) fn find(name: &str) -> Option<SecretString> {
     if is_off() {
         return None;
@@ -46,7 +45,7 @@ pub(crate) fn find(name: &str) -> Option<SecretString> {
     found.map(|it| it.trim().to_owned()).filter(|it| !it.is_empty()).map(SecretString::from)
 }
 
-/// Removes the token under this name; `false` if that failed.
+/// `false` if that failed.
 pub(crate) fn remove(name: &str) -> bool {
     let removed = if cfg!(target_os = "macos") {
         run("security", &["delete-generic-password", "-s", SERVICE, "-a", name], None)
@@ -60,7 +59,7 @@ fn is_off() -> bool {
     env::var_os(SWITCH).is_some_and(|it| it == "off")
 }
 
-/// Standard output of a program; `None` if it is missing or failed.
+/// `None` if the program is missing or failed.
 fn run(program: &str, arguments: &[&str], input: Option<&str>) -> Option<String> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());

@@ -21,13 +21,11 @@ const MAY_BE_LATE: TimeDelta = TimeDelta::minutes(2);
 /// Pages of 100 deliveries that are read at once.
 const MAX_PAGES: usize = 20;
 
-/// Time limit of the local program.
 const ANSWER_WITHIN: Duration = Duration::from_secs(15);
 
-/// Attempts to reach the local program.
 const TRIES: u64 = 3;
 
-/// Forwards events until the process ends.
+/// Runs until the process ends.
 pub(crate) async fn run(session: &Session, arguments: &Listen) -> Result<(), CliError> {
     let webhook = choose_webhook(session, arguments.webhook).await?;
     let receiver =
@@ -76,15 +74,14 @@ async fn choose_webhook(session: &Session, wanted_id: Option<u64>) -> Result<u64
     }
 }
 
-/// The deliveries that were already forwarded.
 #[derive(Default)]
 struct SeenDeliveries {
     ids: BTreeMap<String, Timestamp>,
 }
 
 impl SeenDeliveries {
-    /// The new deliveries, oldest first. A delivery may appear in the list later than a newer one, so
-    /// a window is read again.
+    /// Oldest first. A delivery may appear in the list later than a newer one, so a window is read
+    /// again.
     async fn fresh(&self, session: &Session, webhook: u64) -> Result<Vec<WebhookDelivery>, Error> {
         let newest = self.ids.values().max();
         let floor = newest.map(|it| it.0 - MAY_BE_LATE);
@@ -141,7 +138,6 @@ impl LocalReceiver {
         Ok(Self { http: session::http(true)?, url, signer })
     }
 
-    /// Sends a message and returns the response as text.
     async fn send(&self, id: &str, payload: String) -> String {
         let mut result = String::new();
         for attempt in 1..=TRIES {
@@ -168,7 +164,7 @@ impl LocalReceiver {
     }
 }
 
-/// A temporary secret, printed for the user.
+/// Prints the secret for the user.
 fn random_secret() -> Result<SecretString, CliError> {
     let mut bytes = [0; 24];
     getrandom::fill(&mut bytes).map_err(|it| CliError::Failed(it.to_string()))?;

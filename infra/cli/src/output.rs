@@ -1,5 +1,3 @@
-//! Printing on standard output and standard error.
-
 use std::env;
 use std::io::{self, IsTerminal, Write};
 
@@ -10,9 +8,8 @@ pub(crate) fn line(text: &str) -> Result<(), CliError> {
     Ok(writeln!(io::stdout(), "{text}")?)
 }
 
-/// Prints notices and progress on standard error, so that programs read only results.
+/// On standard error, so that programs read only results.
 pub(crate) fn notice(text: &str) {
-    // A closed standard error is ignored.
     let _ = writeln!(io::stderr(), "{}", plain_lines(text));
 }
 
@@ -27,12 +24,10 @@ pub(crate) fn print_done(text: &str) -> Result<(), CliError> {
     })
 }
 
-/// Whether standard error is a terminal.
 pub(crate) fn is_interactive() -> bool {
     io::stderr().is_terminal()
 }
 
-/// The start of a text, on one line.
 pub(crate) fn beginning(text: &str, most: usize) -> String {
     let text = plain(text);
     if text.chars().count() <= most {
@@ -41,7 +36,7 @@ pub(crate) fn beginning(text: &str, most: usize) -> String {
     text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// A status word in its color, if standard output is a terminal that shows colors.
+/// Colored only if standard output is a terminal that shows colors.
 pub(crate) fn paint(text: &str) -> String {
     let is_set = |name: &str| env::var_os(name).is_some_and(|it| !it.is_empty());
     let is_dumb = env::var_os("TERM").is_some_and(|it| it == "dumb");
@@ -60,7 +55,6 @@ fn colored(text: &str) -> String {
     format!("\u{1b}[{code}m{word}\u{1b}[0m{}", &text[word.len()..])
 }
 
-/// Prints rows in columns with a header.
 pub(crate) fn table(names: &[&str], rows: &[Vec<String>]) -> Result<(), CliError> {
     let names: Vec<_> = names.iter().map(|it| (*it).to_owned()).collect();
     let rows: Vec<Vec<_>> = rows.iter().map(|row| row.iter().map(|it| plain(it)).collect()).collect();

@@ -1,6 +1,4 @@
-//! Removes control characters from foreign texts before they are printed.
-
-/// A text on one line, without characters that control a terminal: it comes from platforms and other
+/// One line without characters that control a terminal: the text comes from platforms and other
 /// users.
 pub(crate) fn plain(text: &str) -> String {
     text.chars().map(|it| if it.is_control() || is_mark(it) { ' ' } else { it }).collect()

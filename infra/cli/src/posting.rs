@@ -22,7 +22,7 @@ use crate::output::{self, notice, plain, plain_lines};
 use crate::session::Session;
 use crate::when::{self, Zone};
 
-/// Maximum bytes of a text from standard input; 65,000 characters are less.
+/// For a text from standard input; 65,000 characters are less.
 const MAX_TEXT: u64 = 1024 * 1024;
 
 /// Returns the id of a post whose publication the person waits for.
@@ -69,7 +69,7 @@ pub(crate) async fn post(session: &Session, arguments: arguments::Post) -> Resul
     }
 }
 
-/// When the post is published. With a key, only a time that stays the same in a second run.
+/// With a key, only a time that stays the same in a second run.
 pub(crate) fn time(text: &str, has_key: bool) -> Result<PostTime, CliError> {
     if text.trim().eq_ignore_ascii_case("now") {
         return Ok(PostTime::Now);
@@ -101,7 +101,7 @@ pub(crate) fn entry_name(entry: &client::PostPlatform) -> String {
     }
 }
 
-/// A time in this machine's zone, with its offset.
+/// Includes the offset.
 pub(crate) fn local(at: DateTime<Utc>) -> String {
     at.with_timezone(&chrono::Local).format("%Y-%m-%d %H:%M:%S %:z").to_string()
 }
@@ -117,7 +117,7 @@ async fn dry_run(session: &Session, post: &NewPost) -> Result<(), CliError> {
     output::line("The post is valid; nothing was created")
 }
 
-/// The text from the argument or from standard input.
+/// Reads standard input without an argument, or if it is `-`.
 pub(crate) fn text(argument: Option<&str>) -> Result<String, CliError> {
     if let Some(text) = argument.filter(|it| *it != "-") {
         return Ok(text.to_owned());
@@ -141,7 +141,6 @@ pub(crate) fn key(argument: Option<&str>) -> Result<IdempotencyKey, CliError> {
     key.map_err(|it| CliError::Usage(it.to_string()))
 }
 
-/// The files, checked.
 pub(crate) fn inspect_all(inputs: &[String], alt_text_count: usize) -> Result<Vec<Medium>, CliError> {
     if inputs.len() < alt_text_count {
         return Err(CliError::Usage("more --alt than --media: each alt text belongs to a file".to_owned()));
@@ -149,7 +148,6 @@ pub(crate) fn inspect_all(inputs: &[String], alt_text_count: usize) -> Result<Ve
     inputs.iter().map(|it| Medium::inspect(it, Path::new(""))).collect()
 }
 
-/// Uploads the files and returns the media of the post.
 pub(crate) async fn send(
     client: &Client,
     files: &[Medium],

@@ -76,7 +76,7 @@ async fn list(session: &Session, arguments: ListArguments) -> Result<(), CliErro
     Ok(())
 }
 
-/// The columns of a list and its rows. Only a list with a thread has the column THREAD.
+/// Only a list with a thread has the column THREAD.
 fn rows(posts: &[Post]) -> (Vec<&'static str>, Vec<Vec<String>>) {
     let has_thread = posts.iter().any(|it| !thread_state(it).is_empty());
     let row = |it: &Post| {
@@ -91,8 +91,7 @@ fn rows(posts: &[Post]) -> (Vec<&'static str>, Vec<Vec<String>>) {
     (names.collect(), posts.iter().map(row).collect())
 }
 
-/// How many segments are public on each account: `1/3, 3/3 public`. Empty without replies and
-/// comments.
+/// `1/3, 3/3 public`: public segments of each account. Empty without replies and comments.
 fn thread_state(post: &Post) -> String {
     let is_public = |it: &&PostSegment| it.status == TargetStatus::Published;
     let public = |it: &PostPlatform| format!("{}/{}", it.segments.iter().filter(is_public).count(), it.segments.len());
@@ -135,7 +134,7 @@ pub(crate) async fn attempts(session: &Session, id: u64, which: &ListAttempts) -
     Ok(())
 }
 
-/// The post with its replies, and its state on each account. `paint` colors the status words.
+/// `paint` colors the status words.
 pub(crate) fn describe(post: &Post, paint: fn(&str) -> String) -> String {
     let at = post.scheduled_at.map(|it| format!(", for {}", local(it.0))).unwrap_or_default();
     let status = paint(&plain(post.status.as_str()));
@@ -214,14 +213,13 @@ async fn edit(session: &Session, arguments: Edit) -> Result<(), CliError> {
     change(session, arguments.id, &changes, arguments.if_match).await
 }
 
-/// The replies of `--next`, as the complete list; `None` if they stay as they are.
+/// The complete list; `None` if the replies stay as they are.
 fn thread_change(next: Vec<String>, remove: bool) -> Result<Option<Vec<NewThreadEntry>>, CliError> {
     let replies = replies(next)?;
     Ok((remove || !replies.is_empty()).then_some(replies))
 }
 
-/// The changes of the external id and the labels. An empty id removes the current one, a single empty
-/// label all current ones.
+/// An empty id removes the current one, a single empty label all current ones.
 fn tag_changes(external_id: Option<String>, labels: Vec<String>) -> PostChanges {
     let external_id = external_id.map(|it| Some(it).filter(|it| !it.is_empty()));
     let labels = match labels.as_slice() {

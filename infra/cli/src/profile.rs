@@ -23,7 +23,7 @@ struct Profiles {
 pub(crate) struct Profile {
     /// The origin of the deployment.
     pub(crate) url: String,
-    /// The token, if no keyring stores it.
+    /// `None` if a keyring stores the token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     token: Option<String>,
 }
@@ -39,7 +39,7 @@ impl Profile {
         Ok(read()?.profiles.remove(name))
     }
 
-    /// Saves a sign-in; the token in the keyring if possible, else in the file.
+    /// In the keyring if possible, else in the file.
     pub(crate) fn keep(name: &str, url: &str, token: &SecretString) -> Result<StoredToken, CliError> {
         let is_in_keyring = keyring::keep(&entry(name, url), token);
         let token = (!is_in_keyring).then(|| token.expose_secret().to_owned());
@@ -49,8 +49,7 @@ impl Profile {
         Ok(if is_in_keyring { StoredToken::Keyring } else { StoredToken::File(path()?) })
     }
 
-    /// Deletes the token of a sign-in, and keeps the deployment for the next one. Returns the origin of
-    /// the deployment; `None` if there was no token.
+    /// Keeps the deployment for the next sign-in. Returns its origin; `None` if there was no token.
     pub(crate) fn forget(name: &str) -> Result<Option<String>, CliError> {
         let mut all = read()?;
         let Some(profile) = all.profiles.get_mut(name) else { return Ok(None) };
@@ -70,7 +69,6 @@ impl Profile {
         Ok(Some(url))
     }
 
-    /// The token and its location.
     pub(crate) fn token(&self, name: &str) -> Result<Option<(SecretString, StoredToken)>, CliError> {
         Ok(match &self.token {
             Some(token) => Some((token.clone().into(), StoredToken::File(path()?))),

@@ -1,5 +1,3 @@
-//! The deployment and the token of a command.
-
 use std::env;
 use std::time::Duration;
 
@@ -26,8 +24,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Reads arguments, environment and profile. A profile's token is sent only to the deployment that
-    /// issued it.
+    /// A profile's token is sent only to the deployment that issued it.
     pub(crate) fn open(common: &Common) -> Result<Self, CliError> {
         let profile = Profile::find(&common.profile)?;
         let client = client_at(&address(common, profile.as_ref())?)?;
@@ -63,7 +60,7 @@ fn token_from_environment() -> Result<Option<SecretString>, CliError> {
     }
 }
 
-/// The deployment from `--url`, else from the profile.
+/// From `--url`, else from the profile.
 fn address(common: &Common, profile: Option<&Profile>) -> Result<String, CliError> {
     let url = common.url.clone().or_else(|| profile.map(|it| it.url.clone()));
     url.ok_or_else(|| {
@@ -92,7 +89,7 @@ fn check_encrypted(base: &BaseUrl) -> Result<(), CliError> {
     Err(CliError::Usage(format!("http:// would send the token to {base} unencrypted; use https://")))
 }
 
-/// The HTTP client; calls to this machine bypass any proxy.
+/// Calls to this machine bypass any proxy.
 pub(crate) fn http(is_this_machine: bool) -> Result<reqwest::Client, CliError> {
     let builder = reqwest::Client::builder().user_agent(concat!("social/", env!("CARGO_PKG_VERSION")));
     let builder = builder.redirect(reqwest::redirect::Policy::none()).connect_timeout(Duration::from_secs(10));

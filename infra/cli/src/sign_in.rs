@@ -14,10 +14,9 @@ use crate::output::{self, notice};
 use crate::profile::{Profile, StoredToken};
 use crate::session::{self, Session, Source};
 
-/// Maximum bytes of a token from standard input.
+/// From standard input.
 const MAX_TOKEN: u64 = 4096;
 
-/// Scopes of a drafts-only login.
 const DRAFTS: [&str; 5] = ["user:read", "connections:read", "posts:read", "posts:draft", "media:write"];
 
 pub(crate) async fn login(common: &Common, arguments: &Login) -> Result<(), CliError> {
@@ -51,7 +50,7 @@ fn read_token() -> Result<SecretString, CliError> {
     }
 }
 
-/// The device flow: shows the code, and polls until the user has decided.
+/// Polls until the user has decided.
 async fn run_device_flow(client: &Client, arguments: &Login) -> Result<SecretString, CliError> {
     let scopes = match &arguments.scopes[..] {
         [] if arguments.drafts => Some(DRAFTS.map(str::to_owned).to_vec()),
@@ -129,7 +128,7 @@ pub(crate) fn web_page(address: &str) -> Result<url::Url, CliError> {
     page.ok_or_else(|| CliError::Failed("the service returned an invalid URL".to_owned()))
 }
 
-/// Opens a page in the browser. Without a browser, the user opens the printed URL.
+/// Without a browser, the user opens the printed URL.
 pub(crate) fn open(page: &url::Url) {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let quiet = || Stdio::null();

@@ -114,7 +114,6 @@ fn status_text(webhook: &Webhook) -> String {
     }
 }
 
-/// Explains why a webhook receives no events.
 pub(crate) fn explain(webhook: &Webhook) {
     let id = webhook.id;
     match webhook.status {
@@ -134,7 +133,6 @@ fn describe(webhook: &Webhook) -> String {
     plain(&format!("Webhook {}: {}, events: {}, {}", webhook.id, webhook.url, events(webhook), status_text(webhook)))
 }
 
-/// The state with the secret.
 fn with_secret(made: &WebhookWithSecret) -> String {
     format!("{}\nSecret, shown only once: {}", describe(&made.webhook), plain(made.secret.expose_secret()))
 }

@@ -20,17 +20,15 @@ pub(crate) enum InvalidTime {
     NotATime(String),
     #[error("{0:?} isn't a time zone; use one such as Europe/Berlin, UTC or +01:00")]
     UnknownZone(String),
-    /// The time is skipped when the clocks go forward.
     #[error("{at} does not exist in {zone}, because its clocks go forward then")]
     Skipped { at: NaiveDateTime, zone: String },
-    /// The time occurs twice when the clocks go back.
     #[error("{at} occurs twice in {zone}, because its clocks go back then; use {first} or {second}")]
     Twice {
         at: NaiveDateTime,
         zone: String,
-        /// The earlier one, with its offset.
+        /// Includes its offset.
         first: String,
-        /// The later one, with its offset.
+        /// Includes its offset.
         second: String,
     },
     /// Relative, so a second run would read another time.
@@ -38,7 +36,7 @@ pub(crate) enum InvalidTime {
     Moving(String),
 }
 
-/// Parses a time. Words are relative to `now`; a time without a zone is in `zone`.
+/// Words are relative to `now`; a time without a zone is in `zone`.
 pub(crate) fn parse(text: &str, now: DateTime<Utc>, zone: &Zone) -> Result<DateTime<Utc>, InvalidTime> {
     let text = text.trim();
     if text.eq_ignore_ascii_case("now") {
@@ -50,7 +48,6 @@ pub(crate) fn parse(text: &str, now: DateTime<Utc>, zone: &Zone) -> Result<DateT
     ParsedTime::parse(text, zone)?.resolve(now)
 }
 
-/// Parses an absolute time.
 pub(crate) fn parse_fixed(text: &str, zone: &Zone) -> Result<DateTime<Utc>, InvalidTime> {
     let text = text.trim();
     let relative = || InvalidTime::Moving(text.to_owned());
@@ -100,7 +97,6 @@ fn parse_duration_part(count: &str, unit: &str) -> Option<Duration> {
 enum Day {
     Unspecified,
     Date(NaiveDate),
-    /// Days from today.
     Ahead(u64),
     Weekday(Weekday),
 }

@@ -1,8 +1,6 @@
-//! Examples in the help of each command.
-
 use clap::Command;
 
-/// The name of a command, such as `posts list`, and command lines of it.
+/// By command, such as `posts list`.
 const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "",
@@ -78,7 +76,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("man", &["social man ~/.local/share/man/man1"]),
 ];
 
-/// Adds its examples to the help of each command, before the text that follows the options.
+/// Before the text that follows the options.
 pub(super) fn with_examples(command: Command) -> Command {
     EXAMPLES.iter().fold(command, |command, (words, examples)| {
         let words: Vec<_> = words.split_whitespace().collect();

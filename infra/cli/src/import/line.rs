@@ -1,5 +1,3 @@
-//! Lines of an import file, and their keys.
-
 use std::collections::BTreeMap;
 
 use client::IdempotencyKey;
@@ -11,7 +9,6 @@ use crate::error::CliError;
 use crate::files::hex;
 use crate::output::{beginning, plain};
 
-/// The fields of a line.
 const FIELDS: [&str; 9] = ["content", "to", "at", "media", "alt", "thread", "options", "external_id", "labels"];
 
 /// Further fields of an exported line.
@@ -24,13 +21,11 @@ const MAX_LINE: usize = 1024 * 1024;
 pub(crate) struct Line {
     /// Counted from 1, as editors do.
     pub(crate) number: u64,
-    /// The post that the line was exported from.
     pub(crate) exported: Option<Exported>,
     fields: Map<String, Value>,
     key: IdempotencyKey,
 }
 
-/// A post that a line was exported from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exported {
     pub(crate) id: u64,
@@ -38,7 +33,6 @@ pub(crate) struct Exported {
     pub(crate) is_public: bool,
 }
 
-/// An error in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Broken {
     pub(crate) number: u64,
@@ -65,8 +59,7 @@ impl Line {
     }
 }
 
-/// Reads every line. The name of the file is part of their keys. With `copies`, the id of an exported
-/// line is ignored.
+/// The name of the file is part of the keys. With `copies`, the id of an exported line is ignored.
 pub(crate) fn lines(
     format: Format,
     bytes: &[u8],
@@ -97,7 +90,7 @@ pub(crate) fn lines(
     Ok(keyed.collect())
 }
 
-/// The post that a line was exported from; `None` if it has no id.
+/// `None` if the line has no id.
 fn exported(number: u64, fields: &Map<String, Value>) -> Result<Option<Exported>, Broken> {
     let id = match fields.get("id") {
         None | Some(Value::Null) => return Ok(None),
@@ -114,9 +107,9 @@ fn exported(number: u64, fields: &Map<String, Value>) -> Result<Option<Exported>
     Ok(Some(Exported { id, is_public: ["publishing", "published"].contains(&status) }))
 }
 
-/// The key of a line: a hash of the file's name, the fields, and the number of equal lines before it.
-/// The line number is not part of it, so that adding or removing a line above changes no other key;
-/// neither are the order of columns, white space of JSON, or the folder.
+/// A hash of the file's name, the fields, and the number of equal lines before this one. The line
+/// number is not part of it, so that adding or removing a line above changes no other key; neither
+/// are the order of columns, white space of JSON, or the folder.
 fn key(name: &str, fields_json: &str, occurrence: u64) -> Result<IdempotencyKey, client::InvalidIdempotencyKey> {
     hash_key(&["social import 1", name, fields_json, &occurrence.to_string()])
 }

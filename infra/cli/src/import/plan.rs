@@ -1,5 +1,3 @@
-//! The post that a line describes.
-
 use std::path::Path;
 
 use client::PostTime;
@@ -25,7 +23,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Reads a line; its files are in `folder`.
+    /// The files of the line are in `folder`.
     pub(crate) fn from_line(line: &Line, zone: &Zone, folder: &Path) -> Result<Self, Broken> {
         let broken = |field: &str, why: &dyn std::fmt::Display| Broken::new(line.number, field, &why);
         let content = text(line, "content")?.unwrap_or_default();
@@ -81,7 +79,7 @@ fn list(line: &Line, name: &str) -> Result<Vec<String>, Broken> {
     entries.iter().map(entry).collect()
 }
 
-/// Options in the form of `social post`.
+/// Returns them in the form of `social post`.
 fn options(line: &Line) -> Result<Vec<String>, Broken> {
     let object = match line.field("options") {
         Some(Value::Object(object)) => object.clone(),

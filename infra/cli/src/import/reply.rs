@@ -1,5 +1,3 @@
-//! The replies that a line describes.
-
 use std::fmt::Display;
 use std::path::Path;
 
@@ -12,7 +10,6 @@ use crate::error::CliError;
 use crate::files::Medium;
 use crate::posting::thread::blocks;
 
-/// A reply of the thread.
 #[derive(Debug)]
 pub(crate) struct Reply {
     /// `None` only where there are files.
@@ -21,7 +18,6 @@ pub(crate) struct Reply {
     pub(crate) alt: Vec<String>,
 }
 
-/// An entry of the field `thread`.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Entry {
@@ -67,8 +63,8 @@ impl Reply {
         Ok(Self { content, files: files.map_err(|it| it.to_string())?, alt })
     }
 
-    /// The reply for a check that uploads nothing. A reply needs a text or files, so one with files
-    /// alone gets a short text.
+    /// For a check that uploads nothing. A reply needs a text or files, so one with files alone
+    /// gets a short text.
     pub(crate) fn without_files(&self) -> NewThreadEntry {
         NewThreadEntry { content: Some(self.content.clone().unwrap_or_else(|| "-".to_owned())), media: None }
     }

@@ -1,5 +1,4 @@
-//! The report of an import: the result of each line. Each entry is on disk before the program
-//! continues.
+//! The result of each line. Each entry is on disk before the program continues.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -27,30 +26,15 @@ struct Entry {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub(crate) enum LineOutcome {
-    /// The line is about to be sent with this body.
-    Sending {
-        body: Box<NewPost>,
-    },
-    Posted {
-        post: u64,
-        status: PostStatus,
-        scheduled_at: Option<Timestamp>,
-    },
-    /// No post exists.
-    Refused {
-        field: String,
-        message: String,
-    },
-    /// The outcome is unknown.
-    Unknown {
-        message: String,
-    },
+    Sending { body: Box<NewPost> },
+    Posted { post: u64, status: PostStatus, scheduled_at: Option<Timestamp> },
+    Refused { field: String, message: String },
+    Unknown { message: String },
 }
 
-/// What is known of a line from before.
 #[derive(Clone, Debug)]
 pub(crate) enum Before {
-    /// The line was never sent, or it was refused.
+    /// The line was never sent, or was refused.
     Nothing,
     /// The line was sent with this body, first at this time; the outcome is unknown.
     InFlight {
@@ -67,7 +51,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Opens the report and locks it against a second import.
+    /// Locks the report against a second import.
     pub(crate) fn open(path: &Path, account: &str) -> Result<Self, CliError> {
         let with_path = |error: &dyn std::fmt::Display| CliError::Failed(format!("{}: {error}", path.display()));
         let mut file =
@@ -95,12 +79,10 @@ impl Report {
         Ok(report)
     }
 
-    /// What is known of a line from before.
     pub(crate) fn before(&self, key: &IdempotencyKey) -> Before {
         self.known.get(key.as_str()).cloned().unwrap_or(Before::Nothing)
     }
 
-    /// Appends an entry and returns it.
     pub(crate) fn write(&mut self, line: &Line, state: LineOutcome) -> Result<String, CliError> {
         let (account, key) = (self.account.clone(), line.key().to_string());
         let entry = Entry { at: Timestamp(Utc::now()), account, line: line.number, key, what: state };

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::error::CliError;
 
-/// An option for every account or for the accounts of one platform.
+/// For every account or for the accounts of one platform.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PostOption {
     platform: Option<String>,
@@ -45,8 +45,7 @@ impl PostOption {
     }
 }
 
-/// The options of an account; `None` if there are none. An option with a platform overrides one
-/// without.
+/// `None` if there are none. An option with a platform overrides one without.
 pub(crate) fn for_platform(options: &[PostOption], provider: &str) -> Option<Map<String, Value>> {
     let mut map = Map::new();
     let (named, all): (Vec<_>, Vec<_>) =

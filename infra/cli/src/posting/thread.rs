@@ -1,5 +1,3 @@
-//! Threads: the text of a post and the texts of its replies.
-
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -10,7 +8,6 @@ use super::{MAX_TEXT, text};
 use crate::error::CliError;
 use crate::output::plain;
 
-/// The line between two texts of a thread.
 const SEPARATOR: &str = "---";
 
 #[derive(Debug, PartialEq, Eq)]
@@ -20,7 +17,7 @@ pub(crate) struct Thread {
 }
 
 impl Thread {
-    /// Reads a file, or standard input if it is `-`.
+    /// `-` is standard input.
     pub(crate) fn read(file: &Path) -> Result<Self, CliError> {
         let name = plain(&file.display().to_string());
         let text = if name == "-" { text(None)? } else { read(file).map_err(|it| wrong(&name, &it))? };
@@ -58,7 +55,7 @@ fn read(file: &Path) -> Result<String, String> {
     Ok(text.trim_start_matches('\u{feff}').to_owned())
 }
 
-/// The texts between lines of exactly `---`, without the blank lines around them.
+/// The separator is a line of exactly `---`. Without the blank lines around the texts.
 pub(crate) fn blocks(text: &str) -> Vec<String> {
     let lines: Vec<_> = text.lines().collect();
     let blocks = lines.split(|it| *it == SEPARATOR).map(|block| {
@@ -68,7 +65,6 @@ pub(crate) fn blocks(text: &str) -> Vec<String> {
     blocks.collect()
 }
 
-/// The replies of `--next`.
 pub(crate) fn replies(texts: Vec<String>) -> Result<Vec<NewThreadEntry>, CliError> {
     match texts.iter().position(|it| it.trim().is_empty()) {
         Some(index) => Err(CliError::Usage(format!("reply {} is empty; give each --next a text", index + 1))),

@@ -11,14 +11,13 @@ use crate::output::{self, notice, plain};
 use crate::posting::local;
 use crate::session::Session;
 
-/// Interval between two requests. The API allows sixty requests a minute.
+/// The API allows sixty requests a minute.
 const INTERVAL: Duration = Duration::from_secs(3);
 
 /// The longest interval: the post may be changed while it waits for its time.
 const LONGEST: Duration = Duration::from_mins(1);
 
-/// Waits, and prints the post. A post that failed is an error, like a request that the service
-/// refused.
+/// A post that failed is an error, like a request that the service refused.
 pub(crate) async fn watch(session: &Session, id: u64) -> Result<(), CliError> {
     last_status(session, id).await.map(drop)
 }
@@ -31,7 +30,7 @@ pub(crate) async fn watch_publication(session: &Session, id: u64) -> Result<(), 
     }
 }
 
-/// The status that does not change by itself.
+/// A status that does not change by itself.
 async fn last_status(session: &Session, id: u64) -> Result<PostStatus, CliError> {
     let post = last_state(session, id).await.map_err(|failure| match failure {
         CliError::Refused(_) | CliError::NotSignedIn(_) => failure,
@@ -62,7 +61,7 @@ async fn last_state(session: &Session, id: u64) -> Result<ApiResponse<Post>, Cli
     }
 }
 
-/// The time until the next request; `None` if the post does not change by itself.
+/// `None` if the post does not change by itself.
 fn wait(post: &Post, now: DateTime<Utc>) -> Option<Duration> {
     match post.status {
         PostStatus::Publishing => Some(INTERVAL),

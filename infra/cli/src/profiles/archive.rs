@@ -35,12 +35,11 @@ impl Partial {
         }
     }
 
-    /// The path of a file with this name in the archive.
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.of_profile.join(name)
     }
 
-    /// Writes the archive and removes the folder. Returns the size of the archive in bytes.
+    /// Removes the folder. Returns the size of the archive in bytes.
     pub(super) fn pack<'a>(self, names: impl Iterator<Item = &'a str>, archive: &Path) -> Result<u64, CliError> {
         let part = TempPath::try_from_path(self.path("archive"))?;
         let out = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;

@@ -1,7 +1,8 @@
 //! `social profiles export`: the accounts, posts, attempts and files of one profile, in a tar archive.
 //!
-//! `FILE.partial` keeps downloaded files until the archive is complete, so that an interrupted export continues. The
-//! lists are read again on each run: posts change, and their links to files expire.
+//! `FILE.partial` keeps downloaded files until the archive is complete, so that an interrupted
+//! export continues. The lists are read again on each run: posts change, and their links to files
+//! expire.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -23,7 +24,7 @@ use crate::session::Session;
 
 const LISTS: [&str; 4] = ["profile.json", "connections.jsonl", "posts.jsonl", "attempts.jsonl"];
 
-/// Exports the profile with this id or external id to a new archive.
+/// `profile` is an id or an external id.
 pub(super) async fn run(session: &Session, profile: &str, archive: &Path) -> Result<(), CliError> {
     if archive.symlink_metadata().is_ok() {
         let why = format!("{} exists; choose another name, or remove the file", archive.display());
@@ -69,7 +70,6 @@ async fn find(client: &Client, text: &str) -> Result<ApiResponse<Profile>, CliEr
     found.ok_or_else(|| CliError::Refused(format!("There is no profile {text}")))
 }
 
-/// Returns counts and the size of the archive.
 async fn export(
     client: &Client,
     profile: &ApiResponse<Profile>,
@@ -113,7 +113,8 @@ async fn export(
     Ok(format!("posts: {posts}, connections: {connections}, files: {files}, size: {size}"))
 }
 
-/// Writes the attempts of a post, each with the id of the post; none if the post was deleted since the list was read.
+/// Writes the id of the post with each attempt; nothing if the post was deleted since the list was
+/// read.
 async fn attempts(client: &Client, post: u64, lines: &mut impl Write) -> Result<(), CliError> {
     let mut page = 1;
     loop {
@@ -133,7 +134,7 @@ async fn attempts(client: &Client, post: u64, lines: &mut impl Write) -> Result<
     }
 }
 
-/// The entries of a list, with fields that this version does not know.
+/// With fields that this version does not know.
 fn entries(json: &str) -> Result<Vec<Value>, CliError> {
     #[derive(Deserialize)]
     struct List {

@@ -1,5 +1,3 @@
-//! The files of exported posts.
-
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::iter;
@@ -13,7 +11,6 @@ use crate::error::CliError;
 use crate::files::{TRIES, bar, extension};
 use crate::output::notice;
 
-/// A file of a post.
 pub(super) struct PostFile {
     pub(super) post: u64,
     pub(super) id: u64,
@@ -32,7 +29,7 @@ enum DownloadError {
 }
 
 impl PostFile {
-    /// The files of a post and of its replies, for all accounts or for one, with duplicates.
+    /// Includes the files of replies and of single accounts, with duplicates.
     pub(super) fn all(post: &Post) -> impl Iterator<Item = Self> {
         let id = post.id;
         media(post).map(move |it| {
@@ -41,7 +38,7 @@ impl PostFile {
         })
     }
 
-    /// Downloads the file to `path`, unless it is there from an earlier run.
+    /// Does nothing if the file is there from an earlier run.
     pub(super) async fn fetch(&self, client: &Client, path: &Path) -> Result<(), CliError> {
         if path.try_exists()? {
             return Ok(());
@@ -77,7 +74,7 @@ fn media(post: &Post) -> impl Iterator<Item = &PostMedia> {
     of_post.chain(of_targets).chain(targets.flat_map(|it| &it.segments).map(|it| &it.media)).flatten()
 }
 
-/// Downloads a file; one that is incomplete never has the name `path`.
+/// A file that is incomplete never has the name `path`.
 async fn download(client: &Client, link: &str, path: &Path) -> Result<(), DownloadError> {
     let mut download = client.download(link).await?;
     let part = path.with_added_extension("part");
@@ -105,7 +102,7 @@ mod tests {
 
     use super::*;
 
-    /// A server that sends these responses, one for each connection, and returns the requests; and a client of it.
+    /// Sends one response for each connection, and returns the requests.
     fn serve(responses: impl Fn(&str) -> Vec<String>) -> (JoinHandle<Vec<String>>, String, Client) {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

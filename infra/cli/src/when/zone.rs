@@ -1,5 +1,3 @@
-//! Time zones.
-
 use std::fmt;
 
 use chrono::{DateTime, FixedOffset, Local, MappedLocalTime, NaiveDateTime, TimeZone, Utc};
@@ -10,9 +8,7 @@ use super::InvalidTime;
 #[derive(Clone, Debug)]
 pub(crate) enum Zone {
     Here,
-    /// A zone of the tz database.
     Named(Tz),
-    /// An offset from UTC.
     Fixed(FixedOffset),
 }
 
@@ -28,7 +24,6 @@ impl Zone {
         chrono_tz::TZ_VARIANTS.iter().find(|it| it.name().eq_ignore_ascii_case(text)).copied().map(Self::Named)
     }
 
-    /// The local time at this instant.
     pub(crate) fn local(&self, at: DateTime<Utc>) -> NaiveDateTime {
         match self {
             Self::Here => at.with_timezone(&Local).naive_local(),
@@ -37,7 +32,6 @@ impl Zone {
         }
     }
 
-    /// The instants at which the local time is this.
     pub(crate) fn resolve(&self, at: NaiveDateTime) -> Result<DateTime<Utc>, InvalidTime> {
         match self {
             Self::Here => self.single(at, &Local),
