@@ -1,5 +1,3 @@
-//! The event bus, which records every event.
-
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -11,7 +9,6 @@ use crate::port::Port;
 use crate::webhooks::Webhooks;
 use crate::world::{InjectedFault, SimulatedWorld, lock};
 
-/// An event and the time when it was put.
 #[derive(Clone, Debug)]
 pub(crate) struct PublishedEvent {
     pub(crate) at: DateTime<Utc>,
@@ -19,7 +16,7 @@ pub(crate) struct PublishedEvent {
 }
 
 impl PublishedEvent {
-    /// The event's id, which repetitions of the event share.
+    /// Repetitions of the event share the id.
     pub(crate) fn id(&self) -> &str {
         self.event.detail["id"].as_str().unwrap_or_default()
     }
@@ -36,7 +33,6 @@ impl SimulatedBus {
         Self { world, webhooks, published_events: Mutex::default() }
     }
 
-    /// Every event that was put on the bus, in order.
     pub(crate) fn published_events(&self) -> Vec<PublishedEvent> {
         lock(&self.published_events).clone()
     }
@@ -46,7 +42,6 @@ impl SimulatedBus {
 enum BusFault {
     Fine,
     Unsent,
-    /// The bus accepted some events and rejected the others.
     Partly,
     ResponseLost,
 }

@@ -21,11 +21,11 @@ use crate::store::Charge;
 use crate::users::People;
 use crate::world::{SimulatedWorld, lock};
 
-/// Number of posts that are planned together, to measure the cost of one index entry of a page.
+/// Planned together, to measure the cost of one index entry of a page.
 const PLANNED: usize = 400;
 
 impl Profile {
-    /// The costs of the current code, for a post with one target and no files.
+    /// For a post with one target and no files.
     ///
     /// # Panics
     /// When the code no longer makes the expected calls: a delivery reads twice before its second,
@@ -37,7 +37,7 @@ impl Profile {
     }
 }
 
-/// The consumption of one run of a scheduled function when there is nothing to do.
+/// A run that finds nothing to do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IdleRun {
     pub function: &'static str,
@@ -47,7 +47,7 @@ pub struct IdleRun {
 }
 
 impl IdleRun {
-    /// A run of each scheduled function, on tables without users.
+    /// One run of each scheduled function, on tables without users.
     ///
     /// # Panics
     /// When a run fails.
@@ -87,7 +87,7 @@ async fn measure_idle(due_shards: u32) -> Vec<IdleRun> {
     ]
 }
 
-/// A deployment without faults, and a user with one connected account.
+/// Without faults. The user has one connected account.
 async fn settled() -> (Arc<SimulatedWorld>, Arc<Deployment>, Arc<People>) {
     let world = Arc::new(SimulatedWorld::new(1, &FaultPlan::None, TimeDelta::hours(3)));
     let account = AccountPlan { platform: "listed", acts: Vec::new(), reconnects: true };
@@ -180,7 +180,6 @@ async fn move_on(deployment: &Deployment, delivery: &Delivery) -> Result<(), sto
     store.move_due(entry, entry.due_at + TimeDelta::minutes(1)).await.map(drop)
 }
 
-/// The cost of each request of `work`, in order.
 async fn metered<T, E: std::fmt::Debug>(
     deployment: &Deployment,
     work: impl Future<Output = Result<T, E>>,

@@ -18,12 +18,11 @@ use crate::world::lock;
 /// All runs share one seed, so that they differ only in their crash points.
 const SEED: u64 = 1;
 
-/// The result of all crashes.
 #[derive(Clone, Debug, Default)]
 pub struct CrashMatrix {
-    /// Each flow, with its number of crash points.
+    /// Each with its number of crash points.
     pub flows: Vec<(&'static str, usize)>,
-    /// Runs, each with one or two crashes.
+    /// Each with one or two crashes.
     pub points: usize,
     /// The sum over all runs, as in a [`Report`].
     pub lost: u64,
@@ -33,7 +32,6 @@ pub struct CrashMatrix {
     pub stuck: u64,
     /// Likewise.
     pub early: u64,
-    /// The flow, the crash point, and the broken invariant.
     pub broken: Vec<String>,
 }
 

@@ -41,7 +41,7 @@ const UPKEEP: TimeDelta = TimeDelta::minutes(5);
 const COLLECTED: usize = 50;
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// The maximum delay of a schedule without any fault.
+/// Applies without any fault.
 const SCHEDULE_JITTER: Duration = Duration::from_secs(59);
 
 /// A tick that is further than this from any due time would find nothing and is skipped. The first
@@ -59,7 +59,6 @@ thread_local! {
     };
 }
 
-/// Creates in advance the objects that a thread shares among its runs.
 pub(crate) fn prepare_thread() {
     BUCKET.with(|_| ());
     store::prepare_thread();
@@ -78,7 +77,6 @@ pub(crate) struct Deployment {
     collects: bool,
 }
 
-/// The environments of the delivery function.
 #[derive(Clone, Copy)]
 pub(crate) struct Fleet {
     pub(crate) limits: ConcurrencyLimits,
@@ -96,7 +94,6 @@ impl Fleet {
 }
 
 impl Deployment {
-    /// An empty deployment. `due_shards` is the number of partitions of the due index.
     pub(crate) fn new(
         world: &Arc<SimulatedWorld>,
         platforms: SimulatedPlatforms,
@@ -154,7 +151,6 @@ impl Deployment {
         })
     }
 
-    /// The initial state of a new process of a function.
     pub(crate) fn started(&self) -> Services {
         let Services { scheduling, publishing } = &self.services;
         let Scheduling { store, events, clock, random, .. } = scheduling;
@@ -169,7 +165,6 @@ impl Deployment {
         }
     }
 
-    /// Handles one message like the delivery function.
     pub(crate) async fn deliver_one(&self, message: DeliveryMessage) -> Result<(), PublishingError> {
         self.services.publishing.deliver(&self.platforms.platforms(), message).await
     }
@@ -293,13 +288,11 @@ impl Deployment {
         }
     }
 
-    /// Waits until a schedule for `at` wakes its function.
     async fn wake(&self, at: DateTime<Utc>) {
         let jitter = if self.world.quiet_at <= at { Duration::ZERO } else { self.world.up_to(SCHEDULE_JITTER) };
         self.world.sleep_until(at + TimeDelta::from_std(jitter).unwrap_or_default()).await;
     }
 
-    /// Whether nothing is due soon, so that the tick can be skipped.
     fn is_idle(&self) -> bool {
         let soon = self.world.now() + if self.world.is_long_quiet() { NOTHING_DUE_FOR_HOURS } else { NOTHING_DUE };
         let journal = lock(&self.journal);
@@ -307,13 +300,11 @@ impl Deployment {
             && journal.outbox_due_times().all(|it| soon < it)
     }
 
-    /// Whether any credentials need a refresh in this round; other rounds are skipped.
     fn needs_refresh(&self) -> bool {
         let soon = self.world.now() + TimeDelta::seconds(10);
         lock(&self.journal).renewals().any(|it| it < soon)
     }
 
-    /// Whether no message is pending and no delivery is due.
     pub(crate) fn is_at_rest(&self) -> bool {
         !self.world.is_busy()
             && !self.platforms.is_busy()

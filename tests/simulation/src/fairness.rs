@@ -1,7 +1,6 @@
-//! One profile whose platform is slow and that has more posts than can be published, next to a hundred other profiles of the
-//! same user.
-//!
-//! The delivery function has as many environments as a deployment with default settings, and the queue is fair as SQS is.
+//! One profile whose platform is slow and that has more posts than can be published, next to a
+//! hundred other profiles of the same user. The delivery function has as many environments as a
+//! deployment with default settings, and the queue is fair as SQS is.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,7 +34,6 @@ const SLOW_FROM_S: i64 = 300;
 const OTHERS_FROM_S: i64 = SLOW_FROM_S + 10;
 const OTHERS_WITHIN_S: i64 = 300;
 
-/// The lateness of the other profiles' posts.
 #[derive(Clone, Debug, Default)]
 pub struct Fairness {
     /// Sorted. A post whose publish call has not begun at the end is missing.
@@ -90,7 +88,7 @@ async fn play(seed: u64, slow_posts: i64, spread_over_s: i64) -> Fairness {
     Fairness { others_late, others_posts: due_times.len(), slow_calls }
 }
 
-/// A profile of its own with an account on this platform, whose credentials do not expire.
+/// The credentials of the account do not expire.
 async fn connect_profile(deployment: &Deployment, user: &User, platform: &'static str) -> Connection {
     let publishing = &deployment.services.publishing;
     let profile = a_profile(user);

@@ -1,10 +1,7 @@
-//! The faults of a run: random, scripted, or none.
-
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::port::Port;
 
-/// The faults of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum FaultPlan {
     /// No faults. Ticks and messages are still slightly late, which is not a fault.
@@ -14,23 +11,18 @@ pub enum FaultPlan {
     MissedTick,
     /// Drawn from the seed: some seeds have no faults, some have many.
     Random,
-    /// Only these processes die.
     Script(Vec<Kill>),
 }
 
-/// The death of a process at a port call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kill {
-    /// The number of the call in its run, from 1.
+    /// From 1.
     pub call: u64,
-    /// Before or after the call takes effect.
     pub when: KillTime,
 }
 
-/// Whether a process dies before or after its call takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KillTime {
-    /// The call is never made.
     Before,
     /// The call takes effect, and its response is lost.
     After,
@@ -53,7 +45,6 @@ pub(crate) struct FaultProbabilities {
     pub(crate) missed_tick_probability: f64,
     /// A platform refuses a post, limits the rate, revokes the grant, or returns an error.
     pub(crate) platform_error_probability: f64,
-    /// Periods in which a port is down.
     pub(crate) outages: Vec<Outage>,
 }
 

@@ -1,5 +1,3 @@
-//! Invariants of every run, with any faults.
-
 mod cancelled;
 mod counted;
 mod early;
@@ -32,7 +30,6 @@ use crate::webhooks::ReceivedMessage;
 /// A post that is scheduled at least this long before its time must be published in its second.
 const AHEAD: TimeDelta = TimeDelta::seconds(5);
 
-/// All records of a run.
 pub(crate) struct History<'a> {
     pub(crate) people: &'a People,
     pub(crate) journal: &'a Journal,
@@ -40,7 +37,6 @@ pub(crate) struct History<'a> {
     pub(crate) answers: Vec<WriterResponse>,
     pub(crate) published_events: Vec<PublishedEvent>,
     pub(crate) leaks: Vec<String>,
-    /// The number of processes that died.
     pub(crate) deaths: u64,
     pub(crate) notified: Vec<ReceivedMessage>,
 }
@@ -54,11 +50,9 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// A broken invariant.
 #[derive(Clone, Debug)]
 pub(crate) struct Broken {
     pub(crate) kind: Kind,
-    /// The post whose history explains it.
     pub(crate) post: Option<PostId>,
     pub(crate) what: String,
 }
@@ -79,7 +73,6 @@ impl Broken {
     }
 }
 
-/// All broken invariants.
 pub(crate) async fn check(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     broken.extend(twice::targets_are_published_at_most_once(history));
@@ -114,7 +107,7 @@ pub(crate) async fn check(history: &History<'_>) -> Vec<Broken> {
 }
 
 impl History<'_> {
-    /// The public posts, by target and segment.
+    /// By target and segment.
     fn public_by_segment(&self) -> BTreeMap<(PostId, TargetId, usize), Vec<&Public>> {
         let mut by_segment: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for public in &self.timeline.public {
@@ -140,13 +133,12 @@ impl History<'_> {
         versions.filter_map(|it| it.post.target(reference.target)).any(is_warned)
     }
 
-    /// Whether the platform had removed a post of this target by then.
     fn was_removed(&self, post: PostId, target: TargetId, by: DateTime<Utc>) -> bool {
         let is_of_target = |it: &Public| (it.reference.post, it.reference.target) == (post, target);
         self.timeline.public.iter().any(|it| is_of_target(it) && it.removed_at.is_some_and(|at| at <= by))
     }
 
-    /// The lateness of the first publish calls of posts that were scheduled well ahead.
+    /// Only posts that were scheduled well ahead.
     pub(crate) fn lateness(&self) -> Vec<TimeDelta> {
         let mut called = BTreeSet::new();
         let posts = self.timeline.begun.iter().filter(|it| it.reference.segment == 0);

@@ -17,7 +17,6 @@ const FIRST_DUE_S: i64 = 60;
 /// The time between two posts. The posts span several ticks.
 const APART_S: i64 = 11;
 
-/// A run of a seed in which one tick is missed.
 pub fn lateness(seed: u64) -> Report {
     let account = |platform| AccountPlan { platform, acts: Vec::new(), reconnects: true };
     let post = |number| {

@@ -11,7 +11,6 @@ use tracing::{Event, Level, Metadata, Subscriber};
 use crate::simulated_platforms::MARK;
 use crate::world::lock;
 
-/// The lines of a run that contain a token.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Logs(Arc<Mutex<SeenLines>>);
 
@@ -37,7 +36,6 @@ impl Subscriber for Logs {
         if self.enabled(metadata) { Interest::always() } else { Interest::never() }
     }
 
-    /// Enables every level that a deployment can log.
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.is_event() && *metadata.level() <= Level::INFO
     }

@@ -116,7 +116,7 @@ fn replay(seed: u64, scenario: &Scenario) -> bool {
     report.broken.is_empty()
 }
 
-/// True if there are none.
+/// Returns whether there are none.
 fn print_broken(broken: &[String]) -> bool {
     for it in broken {
         println!("{it}");
@@ -124,7 +124,6 @@ fn print_broken(broken: &[String]) -> bool {
     broken.is_empty()
 }
 
-/// The sum of many seeds.
 #[derive(Default)]
 struct Seeds {
     count: u64,
@@ -166,7 +165,7 @@ impl Seeds {
     }
 }
 
-/// Lateness of posts in milliseconds.
+/// Milliseconds.
 struct Lateness {
     posts: usize,
     earliest: i64,
@@ -211,7 +210,7 @@ impl SlowProfile {
         self.0.iter().map(Fairness::p99).max().unwrap_or(TimeDelta::MAX)
     }
 
-    /// True if the others are on time.
+    /// Returns whether the others are on time.
     fn print(&self) -> bool {
         for (how, it) in ["in one second", "over 200 s"].iter().zip(&self.0) {
             println!(
@@ -227,7 +226,6 @@ impl SlowProfile {
     }
 }
 
-/// Number of broken invariants that are printed.
 const SHOWN: usize = 5;
 
 fn run_all(options: &Options) -> bool {
@@ -314,7 +312,6 @@ fn table(seeds: &Seeds, matrix: &CrashMatrix, late: &Lateness) -> String {
     rows.iter().map(row).collect::<Vec<_>>().join("\n")
 }
 
-/// Messages about the targets that the figures miss.
 fn targets_missed(late: &Lateness, million: &Figures, noisy_user: NoisyUser) -> Vec<String> {
     let mut missed = Vec::new();
     let mut expect = |holds: bool, what: &str| {

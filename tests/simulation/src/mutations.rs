@@ -15,30 +15,19 @@ use std::time::{Duration, Instant};
 
 pub use list::{ALL, Mutation};
 
-/// The result of one mutation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The simulation of the broken copy fails, as it should.
     Caught,
     /// The simulation passes, so the simulator cannot see this defect.
     Missed,
 }
 
-/// Why the mutations could not be tested.
 #[derive(Debug, thiserror::Error)]
 pub enum MutationError {
-    /// Files could not be copied, read or written.
     #[error("{path}: {source}")]
     Io { path: PathBuf, source: std::io::Error },
-    /// The expression is not found exactly once.
     #[error("the mutation '{name}' does not fit: its text is {found} times in {file}")]
-    Misplaced {
-        name: &'static str,
-        /// The file that should contain the expression.
-        file: &'static str,
-        /// How often the expression was found.
-        found: usize,
-    },
+    Misplaced { name: &'static str, file: &'static str, found: usize },
     #[error("the copy with the mutations does not compile:\n{0}")]
     DoesNotCompile(String),
     /// The copy fails with every mutation disabled, so its failures would prove nothing about the
@@ -50,7 +39,6 @@ pub enum MutationError {
 /// Enough seeds to catch every mutation that seeds show.
 const SEEDS: &str = "1000";
 
-/// The files and folders that a copy needs to be built.
 const COPIED: [&str; 12] = [
     "Cargo.toml",
     "Cargo.lock",
@@ -66,7 +54,7 @@ const COPIED: [&str; 12] = [
     "tests/Cargo.toml",
 ];
 
-/// The mutations whose names contain one of these; all of them for an empty list.
+/// All mutations for an empty list.
 pub fn named(only: &[String]) -> impl Iterator<Item = &'static Mutation> {
     ALL.iter().filter(move |it| only.is_empty() || only.iter().any(|part| it.name.contains(part.as_str())))
 }
@@ -108,12 +96,10 @@ pub fn run(
     Ok(caught)
 }
 
-/// Checks that the expression of every mutation is still found.
 pub fn check(sources: &Path) -> Result<(), MutationError> {
     mutated(sources).map(drop)
 }
 
-/// Code that is added to the copy: it checks which mutation is enabled.
 const SWITCH: &str = r#"
 pub(crate) fn broken(name: &str) -> bool {
     static BROKEN: std::sync::LazyLock<Option<String>> = std::sync::LazyLock::new(|| std::env::var("BROKEN").ok());
@@ -121,7 +107,6 @@ pub(crate) fn broken(name: &str) -> bool {
 }
 "#;
 
-/// The files of the copy that differ from the sources, each with its new text.
 fn mutated(sources: &Path) -> Result<BTreeMap<PathBuf, String>, MutationError> {
     let mut changed: BTreeMap<PathBuf, String> = BTreeMap::new();
     for Mutation { name, file, before, from, to, .. } in ALL {

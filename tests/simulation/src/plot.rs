@@ -5,14 +5,11 @@ use chrono::TimeDelta;
 use crate::scenario::{AccountAction, AccountPlan, PostAction, PostPlan, UserPlan};
 use crate::simulated_platforms::{PlatformFault, random_specs};
 
-/// The latest time for which a new post is scheduled.
 const LAST_DUE_S: i64 = 360;
 
-/// The time from which on no faults are injected.
 const QUIET_S: i64 = 480;
 
 impl UserPlan {
-    /// The users' actions in the run of a seed.
     pub(crate) fn drawn(seed: u64) -> Self {
         // A separate random generator: the faults of the run draw from another one, so they do not
         // change what users do.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// The longest duration of a call to the store, the queue or the bus.
+/// For a call to the store, the queue or the bus.
 pub(crate) const SLOWEST: Duration = Duration::from_secs(20);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(crate) enum Port {
 }
 
 impl Port {
-    /// The duration of a call: the minimum, and the usual maximum.
+    /// The minimum, and the usual maximum.
     pub(crate) const fn pace(self) -> (Duration, Duration) {
         match self {
             Self::Store => (Duration::from_millis(1), Duration::from_millis(15)),
@@ -24,8 +24,7 @@ impl Port {
         }
     }
 
-    /// The maximum duration of a slow call. An adapter times out after this, so a slower call to a
-    /// platform counts as cut off.
+    /// An adapter times out after this, so a slower call to a platform counts as cut off.
     pub(crate) const fn slowest(self) -> Duration {
         match self {
             Self::Store | Self::Queue | Self::Events => SLOWEST,

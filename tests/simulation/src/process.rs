@@ -13,33 +13,31 @@ tokio::task_local! {
 
 #[derive(Debug)]
 pub(crate) struct Process {
-    /// The function's name and a number, for the trace.
+    /// With a number, for the trace.
     pub(crate) name: String,
     dead: AtomicBool,
 }
 
 impl Process {
-    /// The calling process dies here; this never returns.
+    /// Never returns.
     pub(crate) async fn die(&self) {
         self.dead.store(true, Ordering::Relaxed);
         std::future::pending::<()>().await;
     }
 }
 
-/// The running process; `None` for the simulation itself, which meets no faults.
+/// `None` for the simulation itself, which meets no faults.
 pub(crate) fn current() -> Option<Arc<Process>> {
     CURRENT.try_with(Arc::clone).ok()
 }
 
-/// Runs `work` as a process with this name. `None` when it died or exceeded the time limit of its
-/// function.
+/// `None` when the process died or exceeded the time limit of its function.
 pub(crate) async fn run<T>(name: String, limit: Duration, work: Pin<Box<impl Future<Output = T>>>) -> Option<T> {
     let process = Arc::new(Process { name, dead: AtomicBool::new(false) });
     let mortal = KillableFuture { process: Arc::clone(&process), work: Some(work) };
     CURRENT.scope(process, tokio::time::timeout(limit, mortal)).await.ok().flatten()
 }
 
-/// Work that is dropped when its process dies.
 struct KillableFuture<F> {
     process: Arc<Process>,
     work: Option<Pin<Box<F>>>,

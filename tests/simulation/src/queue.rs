@@ -1,6 +1,6 @@
 //! The queue: messages arrive late, twice, out of order, or not at all. A received message is
-//! redelivered unless its consumer deletes it. The queue is fair: the messages of the groups with the fewest messages in
-//! progress are received first.
+//! redelivered unless its consumer deletes it. The queue is fair: the messages of the groups with
+//! the fewest messages in progress are received first.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -22,16 +22,13 @@ const HIDDEN: TimeDelta = TimeDelta::seconds(361);
 /// `template.yaml`.
 const MAX_RECEIVES: u32 = 5;
 
-/// The most messages that one call receives.
 const BATCH: usize = 10;
 
-/// The maximum delay of a message beyond its requested delay, without any fault.
+/// Beyond the requested delay, without any fault.
 const JITTER: Duration = Duration::from_secs(1);
 
-/// The maximum delay of a late message.
 const LATE: Duration = Duration::from_mins(1);
 
-/// A received message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReceivedMessage {
     pub(crate) id: u64,
@@ -48,7 +45,7 @@ pub(crate) struct SimulatedQueue {
 #[derive(Default)]
 struct Messages {
     waiting: BTreeMap<(DateTime<Utc>, u64), ReceivedMessage>,
-    /// The number of messages that were received and not deleted, by group.
+    /// Received and not deleted, by group.
     in_progress: HashMap<String, usize>,
     last_id: u64,
 }
@@ -101,7 +98,7 @@ impl SimulatedQueue {
         taken
     }
 
-    /// Deletes these messages, so that they are not redelivered.
+    /// Deleted messages are not redelivered.
     pub(crate) fn delete(&self, done: &[ReceivedMessage]) {
         let mut messages = lock(&self.messages);
         for it in done {
@@ -126,7 +123,7 @@ impl SimulatedQueue {
         messages.waiting.insert((now + delay, id), taken);
     }
 
-    /// Accepts a sent message: the message may be lost, duplicated or late.
+    /// The message may be lost, duplicated or late.
     fn accept(&self, outgoing: &Outgoing) {
         let world = &self.world;
         let mut copies = 1;
@@ -148,7 +145,7 @@ impl SimulatedQueue {
     }
 }
 
-/// A failure of a call that sends messages, to this queue or to that of webhooks.
+/// For calls that send messages, to this queue or to that of webhooks.
 #[derive(Clone, Copy)]
 pub(crate) enum QueueFault {
     Fine,

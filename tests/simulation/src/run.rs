@@ -26,7 +26,7 @@ pub fn run(seed: u64, scenario: &Scenario) -> Report {
     simulate(seed, play(seed, scenario, &logs))
 }
 
-/// Runs the work with virtual time. It draws the same numbers for the same seed.
+/// With virtual time. Draws the same numbers for the same seed.
 pub(crate) fn simulate<T>(seed: u64, work: impl Future<Output = T>) -> T {
     // The SDK also draws from its generator for objects that this thread creates only once; created
     // in advance, they cannot disturb the run.

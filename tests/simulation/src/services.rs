@@ -1,5 +1,3 @@
-//! What the processes of the functions start with.
-
 use housekeeping::{Housekeeping, Outbox};
 use platforms::{Platform, Registry};
 use publisher::TickError;
@@ -19,13 +17,11 @@ impl Services {
         Planner { store, queue, clock, concurrency_limits }
     }
 
-    /// The minute of the publisher function.
     pub(crate) async fn tick(&self) -> Result<(), TickError> {
         let Scheduling { store, events, clock, .. } = self.scheduling.clone();
         publisher::tick(&self.planner(), &Outbox { store, events, clock }).await.map(drop)
     }
 
-    /// The round of the upkeep function.
     pub(crate) async fn round(&self, platforms: &Registry<dyn Platform>) -> Result<(), RoundError> {
         let Scheduling { store, bucket, clock, rules, .. } = self.scheduling.clone();
         let credentials = &self.publishing.credentials;

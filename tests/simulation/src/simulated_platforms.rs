@@ -27,7 +27,6 @@ pub(crate) use self::timeline::{Public, Timeline};
 use self::uploads::{Progress, Uploads};
 use crate::world::{SimulatedWorld, lock};
 
-/// The platforms of a run.
 #[derive(Clone)]
 pub(crate) struct SimulatedPlatforms {
     world: Arc<SimulatedWorld>,
@@ -39,13 +38,13 @@ struct Inner {
     uploads: Uploads,
     reviews: Reviews,
     timeline: Timeline,
-    /// The scripted outcomes of the first publish calls. The last entry is used first.
+    /// The last entry is used first.
     faults: Vec<PlatformFault>,
-    /// The number of pending effects of earlier calls.
+    /// Pending effects of earlier calls.
     to_come: usize,
-    /// Refreshes in progress, by the token that they use.
+    /// By the token that they use.
     renewing: BTreeSet<String>,
-    /// Invalid calls without a post; those of posts are in the timeline.
+    /// Those of posts are in the timeline.
     mistakes: Vec<String>,
 }
 
@@ -58,18 +57,16 @@ impl Inner {
     }
 }
 
-/// The names of the platforms of random runs.
 pub fn platforms() -> impl Iterator<Item = &'static str> {
     random_specs().map(|it| it.name)
 }
 
-/// The preparation lead time of each platform.
 pub(crate) fn lead_times() -> LeadTimesByPlatform {
     LeadTimesByPlatform::new(SPECS.iter().map(|it| (it.name, it.lead())))
 }
 
 impl SimulatedPlatforms {
-    /// `faults` are the outcomes of the first publish calls, in order.
+    /// `faults` are in the order of the first publish calls.
     pub(crate) fn new(world: Arc<SimulatedWorld>, faults: &[PlatformFault]) -> Self {
         let faults = faults.iter().rev().copied().collect();
         let inner = Inner {
@@ -89,22 +86,18 @@ impl SimulatedPlatforms {
         SPECS.iter().map(|it| Adapter::new(self.clone(), *it))
     }
 
-    /// The adapters for deliveries.
     pub(crate) fn platforms(&self) -> Registry<dyn Publish> {
         Registry::from_adapters(self.adapters().map(|it| Box::new(it) as _).collect())
     }
 
-    /// The adapters for connect flows and disconnections.
     pub(crate) fn connectable(&self) -> Registry<dyn Connect> {
         Registry::from_adapters(self.adapters().map(|it| Box::new(it) as _).collect())
     }
 
-    /// The adapters for refreshes.
     pub(crate) fn renewable(&self) -> Registry<dyn Platform> {
         Registry::from_adapters(self.adapters().map(|it| Box::new(it) as _).collect())
     }
 
-    /// The user grants access to an account.
     pub(crate) fn authorize(&self, spec: Spec, account: &str) -> Credentials {
         let (now, lasts) = (self.world.now(), self.lasts());
         let mut inner = self.lock();
@@ -117,22 +110,18 @@ impl SimulatedPlatforms {
         inner.grants.give(account, spec, lasts, now)
     }
 
-    /// The user revokes the grant on the platform.
     pub(crate) fn revoke(&self, account: &str) {
         self.lock().grants.revoke_account(account);
     }
 
-    /// Invalid calls of the service without a post.
     pub(crate) fn mistakes(&self) -> Vec<String> {
         self.lock().mistakes.clone()
     }
 
-    /// Everything that happened on the platforms.
     pub(crate) fn take_timeline(&self) -> Timeline {
         std::mem::take(&mut self.lock().timeline)
     }
 
-    /// Whether an earlier call has not taken effect yet.
     pub(crate) fn is_busy(&self) -> bool {
         0 < self.lock().to_come
     }

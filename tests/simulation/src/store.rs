@@ -46,7 +46,6 @@ use crate::world::{SimulatedWorld, lock};
 /// A request that takes at least this long may arrive after its caller has given up.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The maximum delay of an index.
 const BEHIND: Duration = Duration::from_secs(3);
 
 /// Creates the tables of this thread in advance: creating them takes longer than emptying them.
@@ -54,7 +53,7 @@ pub(crate) fn prepare_thread() {
     Tables::prepare();
 }
 
-/// An empty store for a run, and the journal of everything that will be written to it.
+/// Empty. The journal gets everything that will be written.
 pub(crate) fn store(world: &Arc<SimulatedWorld>, due_shards: u32) -> (Store, Arc<Mutex<Journal>>) {
     let journal = Arc::new(Mutex::new(Journal::default()));
     let wire = SimulatedEndpoint(Arc::new(Inner {
@@ -82,7 +81,6 @@ pub(crate) fn store(world: &Arc<SimulatedWorld>, due_shards: u32) -> (Store, Arc
     (Store::new(Client::from_conf(config), PREFIX, due_shards, world.random.clone()), journal)
 }
 
-/// Receives the SDK's requests.
 #[derive(Clone)]
 struct SimulatedEndpoint(Arc<Inner>);
 
@@ -90,7 +88,6 @@ struct Inner {
     world: Arc<SimulatedWorld>,
     tables: Tables,
     journal: Arc<Mutex<Journal>>,
-    /// The idempotency tokens of the completed transactions.
     transacted: Mutex<BTreeSet<String>>,
 }
 
@@ -165,7 +162,6 @@ impl Inner {
         performed.await.expect("nobody ends it")
     }
 
-    /// Queries an index, which may be stale.
     fn query_index(&self, query: QueryRequest) -> Result<String, DynoxideError> {
         let is_stale = self.world.happens(self.world.probabilities.stale_index_probability);
         let index_query = if is_stale { Question::from_request(&query) } else { None };

@@ -14,7 +14,7 @@ pub struct Trace(Vec<Line>);
 struct Line {
     at: DateTime<Utc>,
     process: Option<Arc<Process>>,
-    /// The number of the port call; 0 for a line without a call.
+    /// 0 for a line without a call.
     call: u64,
     what: String,
     fault: &'static str,
@@ -36,12 +36,11 @@ impl Trace {
         self.0.push(Line { at, process: Some(process), call, what, fault });
     }
 
-    /// The lines in printed form.
     pub fn lines(&self) -> impl Iterator<Item = String> {
         self.0.iter().map(ToString::to_string)
     }
 
-    /// The lines that contain this number, such as a post's id.
+    /// `id` may be the id of a post.
     pub fn entries_for(&self, id: u64) -> impl Iterator<Item = String> {
         let id = id.to_string();
         self.0.iter().filter(move |it| it.what.contains(&id)).map(ToString::to_string)

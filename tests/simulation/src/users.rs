@@ -21,38 +21,30 @@ use crate::deployment::Deployment;
 use crate::scenario::{PostAction, UserPlan};
 use crate::world::lock;
 
-/// The endpoint of the run's user.
 pub(crate) const MINE: &str = "https://mine.example/";
 
-/// The endpoint of another user, who has no events.
+/// A user without events.
 pub(crate) const THEIRS: &str = "https://theirs.example/";
 
-/// A response to a writer.
 #[derive(Clone, Debug)]
 pub(crate) struct WriterResponse {
-    /// When the response arrived.
     pub(crate) at: DateTime<Utc>,
     pub(crate) post: PostId,
     pub(crate) act: PostAction,
-    /// The text that the request gave the post, if any.
+    /// `None` if the request gave the post no text.
     pub(crate) text: Option<String>,
     pub(crate) content: ResponseContent,
 }
 
-/// The content of a response.
 #[derive(Clone, Debug)]
 pub(crate) enum ResponseContent {
-    /// The change was made, and this is the post now.
     Done(Box<Post>),
-    /// The post is deleted.
     Deleted,
-    /// The change was refused, and nothing changed.
     Refused,
-    /// No response arrived: the outcome of the change is unknown.
+    /// The outcome of the change is unknown.
     Nothing,
 }
 
-/// The users of a run, and their shared state.
 pub(crate) struct People {
     pub(crate) deployment: Arc<Deployment>,
     pub(crate) user: User,
@@ -63,7 +55,7 @@ pub(crate) struct People {
 }
 
 impl People {
-    /// Creates one user with connected accounts, before faults begin.
+    /// Before faults begin.
     pub(crate) async fn settle(deployment: Arc<Deployment>, plan: &UserPlan) -> Arc<Self> {
         let user = User { user_id: deployment.services.scheduling.ids.fresh(), ..domain::testing::a_user() };
         join(&deployment.services.scheduling.store, &user).await;
@@ -82,7 +74,6 @@ impl People {
         Arc::new(users)
     }
 
-    /// Runs all users' actions until they are done.
     pub(crate) async fn live(self: &Arc<Self>, plan: &UserPlan) {
         let mut tasks = JoinSet::new();
         for (label, post) in plan.posts.iter().enumerate() {
@@ -96,17 +87,14 @@ impl People {
         }
     }
 
-    /// The secret of the endpoint with this URL.
     pub(crate) fn secret(&self, url: &str) -> Option<WebhookSecret> {
         self.deployment.webhooks.secret(url)
     }
 
-    /// The responses to writers, in order.
     pub(crate) fn responses(&self) -> Vec<WriterResponse> {
         lock(&self.answers).clone()
     }
 
-    /// The current connection of an account.
     pub(crate) fn connection(&self, account: &Account) -> Option<Connection> {
         lock(&self.deployment.journal).connections().find(|it| account.is(it)).cloned()
     }

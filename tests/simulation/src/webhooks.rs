@@ -28,17 +28,15 @@ use crate::world::{InjectedFault, SimulatedWorld, lock};
 const HIDDEN: TimeDelta = TimeDelta::seconds(180);
 const MAX_RECEIVES: u32 = 5;
 
-/// The maximum delay of a message beyond its requested delay.
+/// Beyond the requested delay.
 const JITTER: Duration = Duration::from_secs(1);
 
-/// A message that an endpoint received.
 #[derive(Clone, Debug)]
 pub(crate) struct ReceivedMessage {
     pub(crate) at: DateTime<Utc>,
     pub(crate) request: Request,
 }
 
-/// A received message of the queue.
 #[derive(Clone, Debug)]
 struct QueuedEvent {
     id: u64,
@@ -46,13 +44,11 @@ struct QueuedEvent {
     receives: u32,
 }
 
-/// The queue of webhooks, and everything that endpoints received.
 pub(crate) struct Webhooks {
     world: Arc<SimulatedWorld>,
     waiting: Mutex<BTreeMap<(DateTime<Utc>, u64), QueuedEvent>>,
     came: Notify,
     got: Mutex<Vec<ReceivedMessage>>,
-    /// By endpoint URL.
     secrets: Mutex<BTreeMap<String, WebhookSecret>>,
 }
 
@@ -62,7 +58,7 @@ impl Webhooks {
         Arc::new(Self { world, waiting, came: Notify::new(), got, secrets })
     }
 
-    /// Creates an endpoint for this user, before faults begin.
+    /// Before faults begin.
     pub(crate) async fn settle(self: &Arc<Self>, services: &Services, user: UserId, url: &str) {
         let parsed = EndpointUrl::parse(url).expect("an address");
         let made = self.service(services).create_endpoint(user, None, parsed, Vec::new(), None).await;
@@ -73,7 +69,6 @@ impl Webhooks {
         lock(&self.secrets).insert(url.to_owned(), secret);
     }
 
-    /// The service as a new process of the function starts it.
     pub(crate) fn service(self: &Arc<Self>, services: &Services) -> WebhookService {
         let Scheduling { store, clock, random, ids, events, .. } = services.scheduling.clone();
         let sealer = services.publishing.credentials.sealer.clone();
@@ -107,27 +102,22 @@ impl Webhooks {
         }
     }
 
-    /// Whether any user has an endpoint.
     pub(crate) fn is_used(&self) -> bool {
         !lock(&self.secrets).is_empty()
     }
 
-    /// Whether no message is pending.
     pub(crate) fn is_empty(&self) -> bool {
         lock(&self.waiting).is_empty()
     }
 
-    /// The messages that endpoints received, in order.
     pub(crate) fn got(&self) -> Vec<ReceivedMessage> {
         lock(&self.got).clone()
     }
 
-    /// The secret of the endpoint with this URL.
     pub(crate) fn secret(&self, url: &str) -> Option<WebhookSecret> {
         lock(&self.secrets).get(url).cloned()
     }
 
-    /// Waits for the next messages, and receives them.
     pub(crate) async fn take(&self) -> (SqsEvent, Vec<u64>) {
         loop {
             let next = lock(&self.waiting).keys().next().map(|it| it.0);

@@ -14,40 +14,32 @@ use crate::port::Port;
 use crate::process::{self, Process};
 use crate::trace::Trace;
 
-/// The outcome of a call, in terms of its port.
 pub(crate) trait InjectedFault: Copy {
     const FINE: Self;
     /// The port is down: the call has no effect, and no response arrives.
     const DOWN: Self;
 
-    /// Its name in the trace.
     fn name(self) -> &'static str;
 }
 
-/// A call in progress.
 pub(crate) struct Call {
     process: Option<Arc<Process>>,
-    /// The time until the call arrives.
     pub(crate) there: Duration,
     back: Duration,
-    /// On which side of the call the process dies, if it does.
     pub(crate) dies: Option<KillTime>,
 }
 
 impl Call {
-    /// Waits until the call has arrived.
     pub(crate) async fn go(&self) {
         self.die(KillTime::Before).await;
         wait(self.there).await;
     }
 
-    /// Waits until the response has arrived.
     pub(crate) async fn respond(&self) {
         self.die(KillTime::After).await;
         wait(self.back).await;
     }
 
-    /// Ends the process, if it is scripted to die on this side of the call.
     pub(crate) async fn die(&self, when: KillTime) {
         if let (Some(process), true) = (&self.process, self.dies == Some(when)) {
             process.die().await;
@@ -61,19 +53,15 @@ async fn wait(duration: Duration) {
     }
 }
 
-/// The environment of a run.
 #[derive(Debug)]
 pub(crate) struct SimulatedWorld {
     began: Instant,
     pub(crate) start: DateTime<Utc>,
-    /// The time after which no faults are injected.
     pub(crate) quiet_at: DateTime<Utc>,
     pub(crate) probabilities: FaultProbabilities,
     kills: Vec<Kill>,
-    /// The number of the one tick that is missed.
     missed_tick: Option<u32>,
     dice: Mutex<fastrand::Rng>,
-    /// The random numbers of the code under test.
     pub(crate) random: Random,
     trace: Mutex<Trace>,
     calls: AtomicU64,
@@ -115,12 +103,10 @@ impl SimulatedWorld {
         }
     }
 
-    /// The virtual time.
     pub(crate) fn now(&self) -> DateTime<Utc> {
         self.start + TimeDelta::from_std(self.began.elapsed()).unwrap_or_default()
     }
 
-    /// The virtual time, for the code under test.
     pub(crate) fn clock(self: &Arc<Self>) -> Clock {
         let world = Arc::clone(self);
         Clock::from_fn(move || world.now())
@@ -132,7 +118,6 @@ impl SimulatedWorld {
         }
     }
 
-    /// Whether the period with faults is over.
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet_at <= self.now()
     }
@@ -151,12 +136,11 @@ impl SimulatedWorld {
         self.missed_tick == Some(number) || self.happens(self.probabilities.missed_tick_probability)
     }
 
-    /// The random generator, for draws that are no fault.
+    /// For draws that are not faults.
     pub(crate) fn dice(&self) -> MutexGuard<'_, fastrand::Rng> {
         lock(&self.dice)
     }
 
-    /// A random duration up to this long.
     pub(crate) fn up_to(&self, longest: Duration) -> Duration {
         self.between(Duration::ZERO, longest)
     }
@@ -166,18 +150,16 @@ impl SimulatedWorld {
         Duration::from_millis(lock(&self.dice).u64(millis(least)..=millis(most)))
     }
 
-    /// Counts a fault that is not the outcome of a call.
+    /// For a fault that is not the outcome of a call.
     pub(crate) fn count_fault(&self) {
         self.faults.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Adds a line to the trace.
     pub(crate) fn note(&self, what: impl Into<String>) {
         lock(&self.trace).note(self.now(), what.into());
     }
 
-    /// Begins a port call and draws its outcome. `faults` are the alternatives to success, each with
-    /// its probability.
+    /// `faults` are the alternatives to success, each with its probability.
     pub(crate) fn call<F: InjectedFault>(&self, port: Port, what: String, faults: &[(f64, F)]) -> (Call, F) {
         let Some(process) = process::current() else {
             let call = Call { process: None, there: Duration::ZERO, back: Duration::ZERO, dies: None };
@@ -235,8 +217,7 @@ impl SimulatedWorld {
         dies.then(|| if lock(&self.dice).bool() { KillTime::Before } else { KillTime::After })
     }
 
-    /// Runs `work` as a process of a function with this time limit; `None` when it died or exceeded
-    /// the limit.
+    /// `None` when the process died or exceeded this time limit.
     pub(crate) fn process<T>(
         &self,
         function: &str,
@@ -261,27 +242,23 @@ impl SimulatedWorld {
         }
     }
 
-    /// The number of processes that died or exceeded their limit.
+    /// Includes processes that exceeded their limit.
     pub(crate) fn deaths(&self) -> u64 {
         self.deaths.load(Ordering::Relaxed)
     }
 
-    /// When a process last died.
     pub(crate) fn last_death(&self) -> Option<DateTime<Utc>> {
         *lock(&self.last_death)
     }
 
-    /// Whether any process runs.
     pub(crate) fn is_busy(&self) -> bool {
         0 < self.running.load(Ordering::Relaxed)
     }
 
-    /// The number of port calls so far.
     pub(crate) fn calls(&self) -> u64 {
         self.calls.load(Ordering::Relaxed)
     }
 
-    /// The number of faults so far.
     pub(crate) fn faults(&self) -> u64 {
         self.faults.load(Ordering::Relaxed)
     }
@@ -291,7 +268,7 @@ impl SimulatedWorld {
     }
 }
 
-/// Locks a mutex. A run has one thread, so this never waits.
+/// A run has one thread, so this never waits.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,5 +1,3 @@
-//! The mutations fit the sources.
-
 use std::path::Path;
 
 #[test]

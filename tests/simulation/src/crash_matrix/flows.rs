@@ -9,7 +9,6 @@ use crate::simulated_platforms::PlatformFault;
 pub(super) struct Flow {
     pub(super) name: &'static str,
     pub(super) plot: UserPlan,
-    /// Whether every pair of crash points is tested as well.
     pub(super) pairs: bool,
 }
 
@@ -104,7 +103,6 @@ impl Flow {
         self
     }
 
-    /// Adds a second post at the same time.
     fn twice(mut self) -> Self {
         self.plot.posts.extend(self.plot.posts.clone());
         self
@@ -115,7 +113,6 @@ impl Flow {
         self
     }
 
-    /// Gives the user a webhook endpoint.
     fn with_webhook(mut self) -> Self {
         self.plot.webhooks = true;
         self

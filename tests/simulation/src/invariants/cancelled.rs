@@ -1,5 +1,3 @@
-//! A confirmed change or cancellation takes effect.
-
 use super::{Broken, History, Kind};
 use crate::users::ResponseContent;
 

@@ -1,11 +1,8 @@
-//! Counters and indexes agree with the posts.
-
 use domain::listing::Counts;
 use domain::post::{Post, PostStatus};
 
 use super::{Broken, History, Kind};
 
-/// The counter of each status equals the number of posts with that status.
 pub(super) async fn post_counts_match_the_posts(history: &History<'_>) -> Vec<Broken> {
     let scheduling = &history.people.deployment.services.scheduling;
     let user = history.people.user.user_id;

@@ -1,5 +1,3 @@
-//! No post is published early, and each is published with its own text.
-
 use super::{Broken, History, Kind};
 
 /// No publish call is made before its revision is due, and none has the text of another revision or

@@ -1,5 +1,3 @@
-//! Every post has ended, and its status agrees with its platform.
-
 use chrono::{DateTime, Utc};
 use domain::delivery::{Delivery, FailureClass, State};
 use domain::post::{Post, PostStatus, Target, TargetStatus};
@@ -72,7 +70,7 @@ fn was_removed(delivery: &Delivery) -> bool {
     matches!(delivery.state, State::Failed { .. }) && delivery.published.is_empty()
 }
 
-/// The contradiction in a failure, if any.
+/// `None` if the failure has no contradiction.
 fn failure_contradiction(
     history: &History<'_>,
     target: &Target,

@@ -1,5 +1,3 @@
-//! The event bus has an event for every outcome, and only for outcomes that happened.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::post::{PostStatus, TargetStatus};
@@ -7,7 +5,6 @@ use domain::post::{PostStatus, TargetStatus};
 use super::{Broken, History, Kind, PublishedEvent};
 use crate::simulated_platforms::Public;
 
-/// Every post or target that ended has at least one event.
 pub(super) fn every_outcome_has_an_event(history: &History<'_>) -> Vec<Broken> {
     let event_ids: BTreeSet<&str> = history.published_events.iter().map(super::PublishedEvent::id).collect();
     let mut ends = BTreeSet::new();
@@ -37,7 +34,6 @@ pub(super) fn every_outcome_has_an_event(history: &History<'_>) -> Vec<Broken> {
     missing.map(|(post, id)| Broken::new(Kind::Other, post, format!("no event: {id}"))).collect()
 }
 
-/// Every connection that began to need reconnection has an event.
 pub(super) fn every_lost_grant_has_an_event(history: &History<'_>) -> Vec<Broken> {
     let event_ids: BTreeSet<&str> = history.published_events.iter().map(super::PublishedEvent::id).collect();
     let lost = history
@@ -85,7 +81,6 @@ pub(super) fn every_connect_and_disconnect_has_an_event(history: &History<'_>) -
     broken
 }
 
-/// No event reports a publication that did not happen.
 pub(super) fn every_event_matches_a_change(history: &History<'_>) -> Vec<Broken> {
     let mut broken = Vec::new();
     for event in history.published_events.iter().filter(|it| it.event.detail_type == "target.published") {

@@ -1,5 +1,3 @@
-//! Follow-ups of a publication are best effort, but neither repeated nor forgotten.
-
 use std::collections::BTreeSet;
 
 use domain::delivery::State;
@@ -8,7 +6,6 @@ use domain::id::ConnectionId;
 use super::{Broken, History, Kind};
 use crate::simulated_platforms::{Reference, Spec};
 
-/// No follow-up of a post exists twice, whatever the outcome of the calls.
 pub(super) fn follow_ups_are_not_repeated(history: &History<'_>) -> Vec<Broken> {
     let mut seen = BTreeSet::new();
     let again = history.timeline.followers.iter().filter(|it| !seen.insert((it.reference, &it.name)));

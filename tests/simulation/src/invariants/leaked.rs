@@ -1,5 +1,3 @@
-//! Credentials never appear in a log line, and one request never becomes two posts.
-
 use super::{Broken, History, Kind};
 use crate::simulated_platforms::MARK;
 use crate::world::lock;
@@ -11,7 +9,6 @@ pub(super) fn credentials_are_not_logged(history: &History<'_>) -> Vec<Broken> {
     lines.map(|it| Broken::new(Kind::Other, None, format!("credentials are logged: {it}"))).collect()
 }
 
-/// A request that is repeated with its idempotency key creates no second post.
 pub(super) fn each_request_creates_one_post(history: &History<'_>) -> Vec<Broken> {
     lock(&history.people.twice_created).iter().map(|it| Broken::new(Kind::Duplicated, None, it.clone())).collect()
 }

@@ -1,5 +1,3 @@
-//! Endpoints receive every event of their user at least once, and no other event.
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::webhook::MessageId;

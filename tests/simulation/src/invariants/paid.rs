@@ -1,5 +1,3 @@
-//! Paid look-ups are few.
-
 use std::collections::BTreeMap;
 
 use super::{Broken, History, Kind};

@@ -1,5 +1,3 @@
-//! No platform is called repeatedly without a pause or a reason.
-
 use std::collections::BTreeMap;
 
 use chrono::TimeDelta;

@@ -16,7 +16,6 @@ fn max_delay() -> TimeDelta {
     LEASE_DURATION + TICK * 2
 }
 
-/// Inspects a run periodically.
 #[derive(Default)]
 pub(crate) struct Watch {
     seen: BTreeSet<(PostId, TargetId)>,

@@ -1,5 +1,3 @@
-//! The segments of a thread become public in order, and each follows the one before it.
-
 use super::{Broken, History, Kind};
 
 /// Every reply was sent after the segment before it became public, as a reply to that segment.

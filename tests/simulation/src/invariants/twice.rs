@@ -1,10 +1,7 @@
-//! Each segment is public at most once, and each public post belongs to only one segment.
-
 use std::collections::BTreeMap;
 
 use super::{Broken, History, Kind};
 
-/// No two targets claim the same post on the platform.
 pub(super) fn deliveries_claim_different_platform_posts(history: &History<'_>) -> Vec<Broken> {
     let mut claims: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for (post, target) in history.targets() {

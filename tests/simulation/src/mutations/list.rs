@@ -1,16 +1,13 @@
-//! The mutations of the protocol.
-
-/// An expression of the sources and its replacement.
 #[derive(Clone, Copy, Debug)]
 pub struct Mutation {
-    /// The defect, for the printed table.
+    /// For the printed table.
     pub name: &'static str,
     /// Relative to the top of the sources.
     pub file: &'static str,
     /// The text immediately before the expression; together they are found exactly once.
     pub before: &'static str,
     pub from: &'static str,
-    /// The replacement, of the same type.
+    /// Has the type of the expression.
     pub to: &'static str,
     /// The runs that show the defect, as options of the simulator; empty for any seeds. A first seed
     /// that shows it saves minutes: from there on, the search is as long as for any other.

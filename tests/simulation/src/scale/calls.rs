@@ -1,5 +1,3 @@
-//! How long a batch of publish calls takes.
-
 /// Median duration of a publish call. Assumed.
 const MEDIAN_S: f64 = 0.3;
 

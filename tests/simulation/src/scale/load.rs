@@ -32,13 +32,13 @@ const STORE_CALLS: f64 = 3.0;
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
     pub posts: u32,
-    /// Number of seconds in which they are due, evenly.
+    /// The posts are due evenly in this time.
     pub within_s: u32,
-    /// Number of posts of the user who has most of them.
+    /// For the user who has most of them.
     pub busiest_user: u32,
 }
 
-/// Parameters of `template.yaml`.
+/// Named as in `template.yaml`.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameters {
     pub due_shards: u32,
@@ -46,7 +46,6 @@ pub struct Parameters {
     pub delivery_batch: u32,
 }
 
-/// What is asked of a resource, compared with its limit.
 #[derive(Clone, Debug)]
 pub struct Demand {
     pub name: String,
@@ -69,7 +68,7 @@ pub struct Figures {
     /// Until the outcome of each call is stored, without permits and roll-ups.
     pub write_units_per_post: f64,
     pub read_units_to_plan: f64,
-    /// Duration of the tick that plans all of them.
+    /// The tick plans all posts.
     pub plan_s: f64,
     /// In the busiest second, if each call also ends in it, with roll-ups that are not deferred.
     pub hottest_partition: Demand,
@@ -90,7 +89,6 @@ pub struct NoisyUser {
 }
 
 impl Load {
-    /// A million posts in the sixty seconds of a minute.
     pub const MILLION: Self = Self { posts: 1_000_000, within_s: 60, busiest_user: 1_000 };
 }
 
@@ -103,7 +101,6 @@ impl Parameters {
         ConcurrencyLimits { environments: self.delivery_concurrency }
     }
 
-    /// Deliveries that can be in progress at the same time.
     fn slots(self) -> f64 {
         f64::from(self.delivery_concurrency) * f64::from(self.delivery_batch)
     }
@@ -125,7 +122,6 @@ impl Parameters {
 }
 
 impl Default for Parameters {
-    /// The defaults of the template.
     fn default() -> Self {
         let environments = ConcurrencyLimits::default().environments;
         Self { due_shards: DEFAULT_DUE_SHARDS, delivery_concurrency: environments, delivery_batch: RECEIVE_BATCH }
@@ -177,17 +173,15 @@ impl Figures {
     }
 }
 
-/// How many of `posts` come in the busiest second.
 fn in_busiest_second(posts: f64, within_s: u32) -> f64 {
     if within_s == 1 { posts } else { busiest(posts / f64::from(within_s)) }
 }
 
-/// The count of a busy second or shard whose mean is `mean`.
 fn busiest(mean: f64) -> f64 {
     mean + BUSY * mean.sqrt()
 }
 
-/// The read units of planning this many posts, and the longest duration of the tick.
+/// Read units, and the longest duration of the tick.
 fn plan(posts: u32, shards: u32, units_per_entry: f64) -> (f64, f64) {
     let per_shard = posts.div_ceil(shards);
     let pages = per_shard.div_ceil(PAGE).max(1);
@@ -199,7 +193,7 @@ fn plan(posts: u32, shards: u32, units_per_entry: f64) -> (f64, f64) {
     (f64::from(shards) * read_units, f64::from(shards.div_ceil(SHARDS_AT_ONCE) * pages) * seconds_per_page)
 }
 
-/// Seconds from the first message until all calls have begun, while the event source scales up.
+/// From the first message until all calls have begun.
 fn grown_s(posts: f64, parameters: Parameters) -> f64 {
     let most = f64::from(parameters.delivery_concurrency);
     let (first, growth) = (POLLERS_AT_START.min(most), POLLERS_PER_S.min(ENVIRONMENTS_PER_S));
@@ -222,7 +216,7 @@ fn hottest_partition(load: Load, parameters: Parameters, operations: &[&Operatio
     Demand::highest(demands(operations, count, (PARTITION_READ_UNITS, PARTITION_WRITE_UNITS)))
 }
 
-/// Units per second of each table and index, for `count` posts.
+/// Units per second of each table and index.
 fn demands(operations: &[&Operation], count: impl Fn(PartitionBy) -> f64, limits: (f64, f64)) -> Vec<Demand> {
     let mut units: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for it in operations {

@@ -28,7 +28,6 @@ const EVENTS: f64 = 3.0;
 
 const DAY_S: f64 = 86_400.0;
 
-/// A column of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
     pub name: &'static str,
@@ -53,12 +52,12 @@ impl Size {
         Load { posts: self.users * POSTS_A_DAY / IN_BUSIEST_SECOND, within_s: 1, busiest_user: 1 }
     }
 
-    /// How many of something that each user does `a_day` times come in a second, on average.
+    /// On average, of something that each user does `a_day` times.
     fn per_s(&self, a_day: u32) -> f64 {
         f64::from(self.users) * f64::from(a_day) / DAY_S
     }
 
-    /// What the busiest second asks of each resource, with these parameters and the default quotas.
+    /// In the busiest second, with the default quotas.
     pub fn demands(&self, profile: &Profile) -> Vec<Demand> {
         let figures = Figures::compute(self.load(), self.parameters, profile);
         let requests = REQUEST_PEAK * self.per_s(POSTS_A_DAY + REQUESTS_A_DAY);
@@ -138,7 +137,6 @@ pub fn table(profile: &Profile) -> String {
     text
 }
 
-/// A whole number with commas.
 pub fn with_separators(value: f64) -> String {
     let digits = format!("{value:.0}");
     let mut text = String::new();

@@ -42,7 +42,6 @@ fn million_begins_on_the_second_with_everything_ready() {
     assert_near(figures.rolled_up_s, 5_000.0);
 }
 
-/// Posts of the busiest second of a million in a minute.
 fn in_a_second() -> f64 {
     let mean = 1_000_000.0 / 60.0;
     mean + 4.0 * f64::sqrt(mean)

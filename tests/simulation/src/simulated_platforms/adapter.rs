@@ -1,5 +1,3 @@
-//! An adapter that replaces the HTTP adapters.
-
 mod connecting;
 mod following;
 mod looks;
@@ -53,7 +51,6 @@ impl Adapter {
         self.platforms.world.now()
     }
 
-    /// The account that these credentials give access to at this moment.
     pub(super) fn account(&self, credentials: &Credentials) -> Result<String, AttemptError> {
         let account = self.platforms.lock().grants.account(credentials, self.now()).map(str::to_owned);
         account.map_err(|rejected| AttemptError::Unauthorized {
@@ -68,7 +65,7 @@ impl Adapter {
         AttemptError::RetryLater { retry_at, reason: "too many posts".to_owned() }
     }
 
-    /// The scripted outcome of this publish call, if there is one; otherwise the random one.
+    /// The scripted outcome if there is one; otherwise the random one.
     fn next_fault(&self, drawn: PlatformFault) -> PlatformFault {
         self.platforms.lock().faults.pop().unwrap_or(drawn)
     }
@@ -78,7 +75,6 @@ impl Adapter {
         request.progress.filter(|_| 0 < self.spec.steps).map(Progress::read)
     }
 
-    /// What the person who gets a post does with it.
     fn hand_over(&self, at: DateTime<Utc>) -> HandOver {
         let after = self.platforms.world.dice().i64(0..2 * LATEST_HAND_S);
         HandOver((after < LATEST_HAND_S).then(|| at + TimeDelta::seconds(after)))
@@ -150,7 +146,6 @@ impl Adapter {
         response
     }
 
-    /// The platform's decision about a post that has arrived.
     fn decide(
         &self,
         fault: PlatformFault,
@@ -229,7 +224,6 @@ impl Adapter {
         Some(opens_at)
     }
 
-    /// The platform's decision about a step that has arrived.
     fn take_step(
         &self,
         fault: PlatformFault,

@@ -1,31 +1,23 @@
-//! The ways in which platforms fail.
-
 use crate::faults::FaultProbabilities;
 use crate::world::InjectedFault;
 
-/// The outcome of a call to a platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PlatformFault {
     Fine,
-    /// The connection was never opened.
     Unsent,
-    /// The call is lost, and no response arrives.
+    /// No response arrives.
     CallLost,
-    /// The call takes effect, and its response is lost.
     ResponseLost,
     /// The adapter times out, and the call takes effect after that.
     DoneLater,
-    /// The platform returns an error, and the call had no effect.
     Error,
     /// The platform returns an error although the call took effect.
     ErrorAfter,
     /// The platform limits the rate: the call must be made again later.
     Limited,
-    /// The platform refuses this post permanently.
     Refused,
     /// A platform that reviews posts accepts this post, and refuses or removes it later.
     RefusedLater,
-    /// The user has revoked the grant.
     Revoked,
     /// The platform has forgotten the prepared upload, and the call had no effect.
     Forgotten,
@@ -54,7 +46,6 @@ impl InjectedFault for PlatformFault {
 }
 
 impl PlatformFault {
-    /// Whether the call takes effect while its caller waits.
     pub(crate) const fn is_done(self) -> bool {
         matches!(self, Self::Fine | Self::ResponseLost | Self::ErrorAfter)
     }
@@ -94,7 +85,6 @@ pub(crate) fn refresh_probabilities(probabilities: &FaultProbabilities) -> [(f64
     ]
 }
 
-/// The probabilities for a call that only reads.
 pub(crate) fn read_probabilities(probabilities: &FaultProbabilities) -> [(f64, PlatformFault); 3] {
     [
         (probabilities.call_failure_probability, PlatformFault::Unsent),

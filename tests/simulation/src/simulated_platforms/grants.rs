@@ -1,5 +1,3 @@
-//! Grants and their tokens.
-
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -11,13 +9,11 @@ use super::spec::Spec;
 /// Part of every token, so that a search finds tokens anywhere.
 pub(crate) const MARK: &str = "s3cr3t";
 
-/// Why a token is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rejected {
     Gone,
     /// The refresh token was used before, which has ended the grant.
     Reused,
-    /// The access token has expired.
     Ended,
 }
 
@@ -41,7 +37,7 @@ struct Token {
 }
 
 impl Grants {
-    /// The user grants access. Access tokens that expire are valid for `lasts`.
+    /// Access tokens that expire are valid for `lasts`.
     pub(crate) fn give(&mut self, account: &str, spec: Spec, lasts: TimeDelta, now: DateTime<Utc>) -> Credentials {
         self.grants.push(Grant { account: account.to_owned(), alive: true });
         let grant = self.grants.len() - 1;
@@ -56,21 +52,18 @@ impl Grants {
         Credentials { refresh_token, expires_at, ..Credentials::new(access_token) }
     }
 
-    /// The user revokes every grant of an account.
     pub(crate) fn revoke_account(&mut self, account: &str) {
         for grant in self.grants.iter_mut().filter(|it| it.account == account) {
             grant.alive = false;
         }
     }
 
-    /// Ends the grant of these credentials.
     pub(crate) fn revoke(&mut self, credentials: &Credentials) {
         if let Some(token) = self.tokens.get(credentials.access_token.expose_secret()) {
             self.grants[token.grant].alive = false;
         }
     }
 
-    /// The account that these credentials give access to.
     pub(crate) fn account(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<&str, Rejected> {
         let token = self.tokens.get(credentials.access_token.expose_secret()).ok_or(Rejected::Gone)?;
         let grant = &self.grants[token.grant];
@@ -83,7 +76,6 @@ impl Grants {
         Ok(&grant.account)
     }
 
-    /// Refreshes credentials.
     pub(crate) fn renew(
         &mut self,
         old: &Credentials,

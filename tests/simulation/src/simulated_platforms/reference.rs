@@ -1,5 +1,3 @@
-//! The reference of a post in calls to a platform.
-
 use domain::delivery::Delivery;
 use domain::id::{PostId, TargetId};
 
@@ -12,7 +10,6 @@ pub(crate) struct Reference {
 }
 
 impl Reference {
-    /// The reference in the calls for the current segment of a delivery.
     pub(crate) fn from_delivery(delivery: &Delivery) -> Self {
         Self {
             post: delivery.post_id,

@@ -9,28 +9,26 @@ pub(crate) enum Verdict {
     Refused,
 }
 
-/// Every reviewed post, by its number.
 #[derive(Debug, Default)]
 pub(crate) struct Reviews(Vec<(Reference, Verdict)>);
 
 impl Reviews {
-    /// Begins the review of a post; returns its number.
+    /// Returns the number of the review.
     pub(crate) fn begin(&mut self, reference: Reference) -> usize {
         self.0.push((reference, Verdict::Pending));
         self.0.len() - 1
     }
 
-    /// Ends the review.
     pub(crate) fn end(&mut self, number: usize, is_wanted: bool) {
         self.0[number].1 = if is_wanted { Verdict::Wanted } else { Verdict::Refused };
     }
 
-    /// The result with this number; `None` if it is of another post.
+    /// `None` if the review is of another post.
     pub(crate) fn verdict(&self, number: usize, reference: Reference) -> Option<Verdict> {
         self.0.get(number).filter(|it| it.0 == reference).map(|it| it.1)
     }
 
-    /// The latest result for posts with this reference.
+    /// Latest first.
     pub(crate) fn find(&self, reference: Reference) -> Option<Verdict> {
         self.0.iter().rev().find(|it| it.0 == reference).map(|it| it.1)
     }

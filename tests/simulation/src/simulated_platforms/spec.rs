@@ -46,7 +46,6 @@ pub(crate) enum PlatformBehavior {
     Charging,
     /// The platform has follow-ups of each public post: [`FOLLOW_UPS`].
     Following,
-    /// A publish call takes [`SLOW`].
     Slow,
     /// The platform lists a post [`LISTED_AFTER`] its publication, and refuses a duplicate.
     Lagging,
@@ -122,7 +121,6 @@ impl Spec {
         self.is_certain() && self.certainty != LookUpSupport::Recognized && self.behavior != PlatformBehavior::Lagging
     }
 
-    /// The follow-ups of each public post.
     pub(crate) const fn follow_ups(&self) -> &'static [&'static str] {
         match self.behavior {
             PlatformBehavior::Following => &FOLLOW_UPS,
@@ -131,34 +129,33 @@ impl Spec {
         }
     }
 
-    /// How long before the due time preparation begins, if there is any.
+    /// `None` without preparation.
     pub(crate) fn lead(&self) -> LeadTimes {
         LeadTimes { always: (0 < self.steps).then_some(LEAD), ..LeadTimes::NONE }
     }
 }
 
-/// How long before the due time preparation begins.
+/// Before the due time.
 const LEAD: TimeDelta = TimeDelta::seconds(60);
 
-/// How long after its start a call whose adapter timed out may still take effect.
+/// For a call whose adapter timed out.
 pub(crate) const SETTLES: TimeDelta = TimeDelta::seconds(65);
 
-/// How long an adapter waits for the response to the publish call.
+/// For the response to the publish call.
 pub(crate) const TIMEOUT: TimeDelta = TimeDelta::seconds(15);
 
-/// The duration of a publish call on a `Slow` platform: nearly as long as an adapter waits.
+/// Nearly as long as an adapter waits.
 pub(crate) const SLOW: Duration = Duration::from_secs(37);
 
-/// The minimum duration of a `Rationing` platform's rate limit.
+/// The minimum on a `Rationing` platform.
 pub(crate) const RATIONED_FOR: Duration = Duration::from_hours(25);
 
-/// The delay of a `Lagging` platform's list. Longer than [`SETTLES`].
+/// Longer than [`SETTLES`].
 pub(crate) const LISTED_AFTER: TimeDelta = TimeDelta::minutes(5);
 
-/// The number of posts that a `Counting` platform accepts from an account within [`DAY`].
+/// Posts of an account within [`DAY`].
 pub(crate) const QUOTA: usize = 3;
 
-/// The period of [`QUOTA`].
 pub(crate) const DAY: TimeDelta = TimeDelta::days(1);
 
 impl LookUpSupport {

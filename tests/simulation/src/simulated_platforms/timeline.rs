@@ -11,33 +11,26 @@ use super::reference::Reference;
 use super::spec::{DAY, LookUpSupport, QUOTA};
 use super::uploads::Progress;
 
-/// A public post.
 #[derive(Clone, Debug)]
 pub(crate) struct Public {
     pub(crate) reference: Reference,
-    /// The upload that it was prepared with.
     pub(crate) named: Option<Progress>,
     pub(crate) account: String,
     pub(crate) text: String,
     pub(crate) id: String,
-    /// The id of the post that it replies to.
     pub(crate) parent: Option<String>,
-    /// When the call began.
     pub(crate) begun_at: DateTime<Utc>,
     /// When it became public, or was given to a person.
     pub(crate) at: DateTime<Utc>,
-    /// Of a post that was given to a person.
     pub(crate) hand_over: Option<HandOver>,
-    /// When the platform removed it.
     pub(crate) removed_at: Option<DateTime<Utc>>,
 }
 
-/// What a person does with a post: publishes it at this time, or never.
+/// `None` for never.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HandOver(pub(crate) Option<DateTime<Utc>>);
 
 impl Public {
-    /// The platform's response about it at this time.
     pub(crate) fn response(&self, now: DateTime<Utc>) -> Published {
         let published = Published::new(self.id.clone(), self.at);
         let is_finished = |it: HandOver| it.0.is_some_and(|at| at <= now);
@@ -50,26 +43,23 @@ impl Public {
     }
 }
 
-/// A post on an account whose posts can only be distinguished by comparing them.
+/// On an account whose posts can only be distinguished by comparing them.
 #[derive(Clone, Debug)]
 pub(crate) struct ListedPost {
     pub(crate) id: String,
     pub(crate) account: String,
-    /// Whether the account's owner published it by hand, with another text than ours.
+    /// With another text than ours.
     pub(crate) by_hand: bool,
-    /// The id of the post that it replies to.
     pub(crate) parent: Option<String>,
     pub(crate) at: DateTime<Utc>,
 }
 
-/// A publish call that has begun.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StartedCall {
     pub(crate) reference: Reference,
     pub(crate) at: DateTime<Utc>,
 }
 
-/// A follow-up of a public post.
 #[derive(Clone, Debug)]
 pub(crate) struct PublicFollowUp {
     pub(crate) reference: Reference,
@@ -77,19 +67,14 @@ pub(crate) struct PublicFollowUp {
     pub(crate) at: DateTime<Utc>,
 }
 
-/// The public posts and the calls.
 #[derive(Debug, Default)]
 pub(crate) struct Timeline {
     pub(crate) public: Vec<Public>,
     pub(crate) begun: Vec<StartedCall>,
-    /// Look-ups that a platform has answered and charged for.
     pub(crate) paid: Vec<Reference>,
-    /// The earliest time for the next attempt of a post, as its platform has returned it.
     pub(crate) not_before: BTreeMap<Reference, DateTime<Utc>>,
-    /// Calls that a platform has refused as duplicates.
     pub(crate) duplicates: Vec<Reference>,
     pub(crate) followers: Vec<PublicFollowUp>,
-    /// Posts that a platform has refused permanently.
     pub(crate) refused: BTreeSet<Reference>,
     /// Invalid calls by the service: two concurrent calls for the same target, or a publish call
     /// before its preparation.
@@ -100,20 +85,19 @@ pub(crate) struct Timeline {
 }
 
 impl Timeline {
-    /// Begins a call for a target; no other call for the target may be in progress.
+    /// No other call for the target may be in progress.
     pub(crate) fn enter(&mut self, reference: Reference) {
         if !self.under_way.insert(reference) {
             self.mistakes.push((reference, "two calls at the same time".to_owned()));
         }
     }
 
-    /// Ends the call, also when its process has died.
+    /// Also when its process has died.
     pub(crate) fn leave(&mut self, reference: Reference) {
         self.under_way.remove(&reference);
     }
 
-    /// Makes a post public and returns it. If the platform knows its idempotency key, it returns
-    /// the first post instead.
+    /// Returns the first post if the platform knows the idempotency key.
     pub(crate) fn publish(&mut self, public: Public, certainty: LookUpSupport) -> Public {
         // Another draft or container is another post, even for the same target.
         let is_same = |it: &Public| {
@@ -134,7 +118,6 @@ impl Timeline {
         public
     }
 
-    /// Adds a follow-up of the post with this id.
     pub(crate) fn follow(&mut self, reference: Reference, id: &str, name: String, at: DateTime<Utc>) {
         // The post may be of an earlier revision, after which the rest of its thread was published.
         let is_of_target = |it: &Reference| (it.post, it.target, it.segment) == (reference.post, reference.target, 0);
@@ -144,7 +127,6 @@ impl Timeline {
         self.followers.push(PublicFollowUp { reference, name, at });
     }
 
-    /// Removes the public posts of a target.
     pub(crate) fn remove(&mut self, post: PostId, target: TargetId, at: DateTime<Utc>) {
         let is_of_target = |it: &Reference| (it.post, it.target) == (post, target);
         for public in self.public.iter_mut().filter(|it| is_of_target(&it.reference)) {
@@ -152,14 +134,14 @@ impl Timeline {
         }
     }
 
-    /// Adds a post to an account and returns its id.
+    /// Returns the id of the post.
     pub(crate) fn show(&mut self, account: &str, by_hand: bool, parent: Option<String>, at: DateTime<Utc>) -> String {
         let id = format!("s{}", self.shown.len());
         self.shown.push(ListedPost { id: id.clone(), account: account.to_owned(), by_hand, parent, at });
         id
     }
 
-    /// A page of an account's posts, newest first, beginning after this one.
+    /// Newest first, without the posts up to `after`.
     pub(crate) fn page(&self, account: &str, after: Option<&str>, length: usize) -> Vec<ListedPost> {
         let newest_first = self.shown.iter().rev().filter(|it| it.account == account);
         let older = newest_first.skip_while(|it| after.is_some_and(|after| it.id != after));
@@ -182,7 +164,7 @@ impl Timeline {
         }
     }
 
-    /// When an account that has reached its quota may publish again; `None` if it may publish now.
+    /// `None` if the account may publish now.
     pub(crate) fn opens_at(&self, account: &str, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let mut counted: Vec<_> = self.public.iter().filter(|it| it.account == account).map(|it| it.at + DAY).collect();
         counted.retain(|it| now < *it);
@@ -191,7 +173,6 @@ impl Timeline {
         counted.get(first_of_the_last).copied()
     }
 
-    /// The public post with this reference.
     pub(crate) fn find(&self, reference: Reference) -> Option<&Public> {
         self.public.iter().find(|it| it.reference == reference)
     }

@@ -26,7 +26,6 @@ impl fmt::Display for Progress {
     }
 }
 
-/// Every upload, by its number.
 #[derive(Debug, Default)]
 pub(crate) struct Uploads(Vec<Upload>);
 
@@ -50,18 +49,16 @@ impl Uploads {
         done
     }
 
-    /// The number of completed steps of the upload that a call for this target names.
+    /// `progress` is what a call for this target names.
     pub(crate) fn steps(&self, reference: Reference, progress: Option<Progress>) -> usize {
         let upload = progress.and_then(|it| self.0.get(it.upload)).filter(|it| it.reference == reference);
         upload.map_or(0, |it| it.steps)
     }
 
-    /// Whether the platform still has this upload.
     pub(crate) fn keeps(&self, progress: Progress) -> bool {
         self.0.get(progress.upload).is_some_and(|it| it.is_kept)
     }
 
-    /// Forgets this upload.
     pub(crate) fn forget(&mut self, progress: Progress) {
         if let Some(upload) = self.0.get_mut(progress.upload) {
             upload.is_kept = false;

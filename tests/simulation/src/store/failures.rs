@@ -1,5 +1,3 @@
-//! The ways in which the store fails, on the wire.
-
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::body::SdkBody;
@@ -7,15 +5,11 @@ use aws_smithy_types::body::SdkBody;
 use crate::faults::FaultProbabilities;
 use crate::world::InjectedFault;
 
-/// The outcome of a request to the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StoreFault {
     Fine,
-    /// The connection breaks before the request has arrived.
     Unsent,
-    /// The connection breaks before the response has arrived.
     ResponseLost,
-    /// The store returns an internal error, and the request had no effect.
     Error,
     /// The store returns an internal error although the request took effect.
     ErrorAfter,
@@ -45,7 +39,6 @@ impl InjectedFault for StoreFault {
 }
 
 impl StoreFault {
-    /// Whether the request takes effect, whatever its caller receives.
     pub(crate) const fn is_done(self) -> bool {
         matches!(self, Self::Fine | Self::ResponseLost | Self::ErrorAfter)
     }
@@ -68,8 +61,7 @@ pub(crate) fn chances(probabilities: &FaultProbabilities, may_conflict: bool) ->
 
 const MODEL: &str = "com.amazonaws.dynamodb.v20120810";
 
-/// The response to a failed request; `None` for a successful one. `transaction_items` is 0 for a
-/// request that is no transaction.
+/// `None` without a failure. `transaction_items` is 0 for a request that is no transaction.
 pub(crate) fn respond(fault: StoreFault, transaction_items: usize) -> Option<Result<HttpResponse, ConnectorError>> {
     let broken = |what: &str| ConnectorError::io(what.into());
     Some(match fault {

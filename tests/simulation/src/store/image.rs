@@ -16,7 +16,6 @@ pub(crate) struct Image {
     pub(crate) kept: StoredItem,
 }
 
-/// An item as the service reads it.
 #[derive(Debug, PartialEq)]
 pub(crate) enum StoredItem {
     Post(Box<Post>),

@@ -23,11 +23,10 @@ use crate::simulated_platforms::Reference;
 pub(crate) struct Journal {
     now: BTreeMap<ItemKey, Arc<Image>>,
     changes: Vec<Change>,
-    /// The cost of each request, while costs are recorded.
+    /// `None` while costs are not recorded.
     meter: Option<Vec<Vec<Charge>>>,
 }
 
-/// A table and the key of an item, as text.
 pub(crate) type ItemKey = (Table, String);
 
 #[derive(Debug)]
@@ -38,7 +37,6 @@ pub(crate) struct Change {
     pub(crate) after: Option<Arc<Image>>,
 }
 
-/// A version of a post, and the time of its write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Version<'a> {
     pub(crate) at: DateTime<Utc>,
@@ -46,12 +44,10 @@ pub(crate) struct Version<'a> {
 }
 
 impl Journal {
-    /// Records the cost of each request from now on.
     pub(crate) fn start_meter(&mut self) {
         self.meter = Some(Vec::new());
     }
 
-    /// Stops recording. Returns the recorded costs.
     pub(crate) fn take_meter(&mut self) -> Vec<Vec<Charge>> {
         self.meter.take().unwrap_or_default()
     }
@@ -64,7 +60,6 @@ impl Journal {
         self.meter.get_or_insert_default().push(charges);
     }
 
-    /// Records the writes of a request.
     pub(crate) fn record(&mut self, at: DateTime<Utc>, written: Vec<WrittenItem>, tables: &Tables) {
         for WrittenItem { how, table, key, after } in written {
             if !is_followed(table) {
@@ -85,17 +80,17 @@ impl Journal {
         }
     }
 
-    /// All changes, latest first.
+    /// Latest first.
     pub(crate) fn backwards(&self) -> impl Iterator<Item = &Change> {
         self.changes.iter().rev()
     }
 
-    /// Every version of a post, in order.
+    /// Oldest first.
     pub(crate) fn versions(&self, post: PostId) -> impl Iterator<Item = Version<'_>> {
         self.all_versions().filter(move |it| it.post.post_id == post)
     }
 
-    /// Every version of every post, in order.
+    /// Oldest first.
     pub(crate) fn all_versions(&self) -> impl Iterator<Item = Version<'_>> {
         self.changes.iter().filter_map(|it| match &it.after.as_deref()?.kept {
             StoredItem::Post(post) => Some(Version { at: it.at, post }),
@@ -103,19 +98,16 @@ impl Journal {
         })
     }
 
-    /// The current version of every post.
     pub(crate) fn posts(&self) -> impl Iterator<Item = &Post> {
         self.now
             .values()
             .filter_map(|it| if let StoredItem::Post(post) = &it.kept { Some(post.as_ref()) } else { None })
     }
 
-    /// The current version of a post.
     pub(crate) fn post(&self, id: PostId) -> Option<&Post> {
         self.posts().find(|it| it.post_id == id)
     }
 
-    /// The current version of every delivery.
     pub(crate) fn deliveries(&self) -> impl Iterator<Item = &Delivery> {
         self.now.values().filter_map(|it| match &it.kept {
             StoredItem::Delivery(delivery) => Some(delivery.as_ref()),
@@ -135,7 +127,6 @@ impl Journal {
         self.backwards().find(step).map(|it| it.at)
     }
 
-    /// The current version of every connection.
     pub(crate) fn connections(&self) -> impl Iterator<Item = &Connection> {
         self.now.values().filter_map(|it| match &it.kept {
             StoredItem::Connection(connection) => Some(connection.as_ref()),
@@ -156,12 +147,10 @@ impl Journal {
         })
     }
 
-    /// When credentials are due for a refresh.
     pub(crate) fn renewals(&self) -> impl Iterator<Item = DateTime<Utc>> {
         self.instants(Table::Credentials, "refresh_at")
     }
 
-    /// When the tick may publish events of the outbox.
     pub(crate) fn outbox_due_times(&self) -> impl Iterator<Item = DateTime<Utc>> {
         self.instants(Table::Outbox, "due_at")
     }
@@ -171,7 +160,6 @@ impl Journal {
         self.instants(Table::WebhookDeliveries, "due_at")
     }
 
-    /// The instants in this attribute of a table's items.
     fn instants(&self, table: Table, name: &'static str) -> impl Iterator<Item = DateTime<Utc>> {
         let items = self.now.iter().filter(move |it| it.0.0 == table).map(|it| it.1);
         items.filter_map(move |it| match it.raw.get(name)? {
@@ -180,7 +168,6 @@ impl Journal {
         })
     }
 
-    /// The ids of created and of deleted connections.
     pub(crate) fn created_and_deleted_connections(&self) -> (Vec<ConnectionId>, Vec<ConnectionId>) {
         let connection_of = |image: &Option<Arc<Image>>| match image.as_deref().map(|it| &it.kept) {
             Some(StoredItem::Connection(it)) => Some(it.connection_id),
@@ -192,7 +179,6 @@ impl Journal {
         (created.collect(), deleted.collect())
     }
 
-    /// Whether the intent of a publish call was ever written for this delivery.
     pub(crate) fn has_intent(&self, reference: Reference) -> bool {
         let is_about = |it: &Delivery| Reference::from_delivery(it) == reference;
         self.changes.iter().filter_map(|it| it.after.as_deref()).any(
@@ -200,7 +186,6 @@ impl Journal {
         )
     }
 
-    /// The follow-ups of this delivery's post that were begun.
     pub(crate) fn followed(&self, reference: Reference) -> BTreeSet<&str> {
         let begun = self.changes.iter().filter_map(|it| match &it.after.as_deref()?.kept {
             StoredItem::Delivery(it) if (Reference { segment: 0, ..Reference::from_delivery(it) }) == reference => {
@@ -211,7 +196,7 @@ impl Journal {
         begun.filter(|it| it.call_begun_at.is_some()).map(FollowUps::first_name).collect()
     }
 
-    /// The account on the platform of a current or former connection.
+    /// The connection may be deleted.
     pub(crate) fn find_account(&self, id: Option<ConnectionId>) -> Option<&str> {
         self.changes.iter().find_map(|it| match &it.after.as_deref()?.kept {
             StoredItem::Connection(connection) if Some(connection.connection_id) == id => {
@@ -221,13 +206,11 @@ impl Journal {
         })
     }
 
-    /// The current version of a connection.
     pub(crate) fn connection(&self, id: ConnectionId) -> Option<&Connection> {
         self.connections().find(|it| it.connection_id == id)
     }
 }
 
-/// Whether the journal records the writes to a table.
 pub(crate) fn is_followed(table: Table) -> bool {
     matches!(
         table,

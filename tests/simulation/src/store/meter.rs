@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::request::Request;
 
-/// The cost of one request in one table or index.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Charge {
     /// The table, or table/index, without the deployment's prefix.
@@ -13,7 +12,6 @@ pub(crate) struct Charge {
     pub(crate) write_units: f64,
 }
 
-/// Requests the cost in the response.
 pub(crate) fn ask(request: &mut Request) {
     let wanted = Some("INDEXES".to_owned());
     match request {
@@ -27,7 +25,6 @@ pub(crate) fn ask(request: &mut Request) {
     }
 }
 
-/// The cost of a request, read from its response.
 pub(crate) fn charges(response: &str, writes: bool, prefix: &str) -> Vec<Charge> {
     let response: Value = serde_json::from_str(response).expect("an answer in JSON");
     let tables = match &response["ConsumedCapacity"] {

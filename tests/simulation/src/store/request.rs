@@ -1,5 +1,3 @@
-//! Requests to the store, parsed from the wire.
-
 use std::fmt::Write as _;
 
 use dynoxide::actions::batch_get_item::BatchGetItemRequest;
@@ -28,12 +26,12 @@ pub(crate) struct WrittenItem {
     pub(crate) how: &'static str,
     pub(crate) table: Table,
     pub(crate) key: Attributes,
-    /// The item after the write, if the request contains it in full.
+    /// `None` unless the request contains the whole item.
     pub(crate) after: Option<Attributes>,
 }
 
 impl Request {
-    /// Parses a request from the operation's name in `x-amz-target` and the body.
+    /// `operation` is the name in `x-amz-target`.
     pub(crate) fn read(operation: &str, body: &[u8]) -> Self {
         fn parse<T: serde::de::DeserializeOwned>(body: &[u8]) -> T {
             serde_json::from_slice(body).expect("the SDK writes what the database reads")
@@ -50,7 +48,6 @@ impl Request {
         }
     }
 
-    /// The written items, in order.
     pub(crate) fn writes(&self) -> Vec<WrittenItem> {
         match self {
             Self::Get(_) | Self::BatchGet(_) | Self::Query(_) => Vec::new(),
@@ -69,12 +66,12 @@ impl Request {
         }
     }
 
-    /// The idempotency token by which a repeated transaction is recognized.
+    /// Identifies a repeated transaction.
     pub(crate) fn token(&self) -> Option<&str> {
         if let Self::Transact(it) = self { it.client_request_token.as_deref() } else { None }
     }
 
-    /// The number of items of a transaction; 0 for other requests.
+    /// 0 for other requests.
     pub(crate) fn transaction_items(&self) -> usize {
         if let Self::Transact(it) = self { it.transact_items.len() } else { 0 }
     }
@@ -89,7 +86,7 @@ impl Request {
         }
     }
 
-    /// The operation with its ids, for the trace.
+    /// With ids, for the trace.
     pub(crate) fn describe(&self) -> String {
         let mut text = String::new();
         match self {
@@ -155,7 +152,7 @@ fn sorted(values: Option<&Attributes>) -> Vec<(&String, &AttributeValue)> {
     sorted
 }
 
-/// The key without the user and without leading zeros.
+/// Without the user and without leading zeros.
 fn ids(key: &Attributes) -> String {
     let parts = sorted(Some(key)).into_iter().filter(|(name, _)| *name != "user_id").map(|(_, value)| plain(value));
     let parts: Vec<_> = parts.collect();

@@ -1,5 +1,3 @@
-//! The names of tables and attributes in a run.
-
 use std::collections::HashMap;
 
 use dynoxide::types::AttributeValue;
@@ -7,7 +5,6 @@ use storage::{Table, TableSchema};
 
 pub(crate) const PREFIX: &str = "sim";
 
-/// Attributes by name, as the database stores them.
 pub(crate) type Attributes = HashMap<String, AttributeValue>;
 
 pub(crate) fn schema(table: Table) -> TableSchema {

@@ -13,7 +13,6 @@ use super::journal::{Journal, is_followed, text_of};
 use super::request::table_named;
 use super::schema::{Attributes, schema};
 
-/// A query of an index: one partition and a range in it.
 pub(crate) struct Question {
     table: TableSchema,
     index: Index,

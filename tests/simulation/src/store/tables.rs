@@ -14,7 +14,6 @@ thread_local! {
 #[derive(Clone)]
 pub(crate) struct Tables {
     database: Database,
-    /// A snapshot of the empty tables.
     empty: std::sync::Arc<tempfile::TempPath>,
 }
 
@@ -23,7 +22,7 @@ impl Tables {
         TABLES.with(|_| ());
     }
 
-    /// The tables of the previous run on this thread, emptied.
+    /// Empties the tables of the previous run on this thread.
     pub(crate) fn empty() -> Self {
         let tables = TABLES.with(Clone::clone);
         // This also removes the idempotency tokens of transactions.
@@ -52,7 +51,6 @@ impl Tables {
         Self { database, empty: std::sync::Arc::new(empty) }
     }
 
-    /// The response body.
     pub(crate) fn respond(&self, request: Request) -> Result<String, DynoxideError> {
         let database = &self.database;
         Ok(match request {
@@ -70,7 +68,6 @@ impl Tables {
         self.database.query(request)
     }
 
-    /// The current version of an item.
     pub(crate) fn item(&self, table: Table, key: Attributes) -> Option<Attributes> {
         let request = dynoxide::actions::get_item::GetItemRequest {
             table_name: table.name(PREFIX),
@@ -85,7 +82,6 @@ impl Tables {
     }
 }
 
-/// The body of a response.
 pub(super) fn body(answer: &impl serde::Serialize) -> String {
     serde_json::to_string(answer).expect("an answer in JSON")
 }

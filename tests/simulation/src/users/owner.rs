@@ -22,7 +22,6 @@ use crate::simulated_platforms::Spec;
 /// How long owners continue to maintain their accounts after the last fault.
 const CARED_FOR: TimeDelta = TimeDelta::minutes(3);
 
-/// An account on a platform, connected or not.
 #[derive(Clone, Debug)]
 pub(crate) struct Account {
     pub(crate) spec: Spec,
@@ -34,12 +33,10 @@ impl Account {
         Self { spec: Spec::named(platform), id: format!("account-{index}") }
     }
 
-    /// Whether a connection is for this account.
     pub(crate) fn is(&self, connection: &Connection) -> bool {
         connection.provider == self.spec.name && connection.profile.account_id == self.id
     }
 
-    /// Connects the account as at the end of a connect flow.
     pub(super) async fn connect(&self, users: &People) -> Result<Connected, PublishingError> {
         let Services { scheduling, publishing } = users.deployment.started();
         let (store, user, provider) = (&publishing.store, users.user.user_id, self.spec.name);
@@ -151,7 +148,7 @@ impl Owner {
         }
     }
 
-    /// Disconnects like the connections function; returns whether it succeeded.
+    /// Returns whether the request succeeded.
     async fn disconnect(&self, connection: &Connection) -> Result<bool, PublishingError> {
         let Services { scheduling, publishing } = self.people.deployment.started();
         let (user, id, now) = (connection.user_id, connection.connection_id, publishing.clock.now());

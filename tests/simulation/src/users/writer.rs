@@ -19,16 +19,14 @@ use crate::services::Services;
 use crate::simulated_platforms::PlatformBehavior;
 use crate::world::lock;
 
-/// How often a request without a response is repeated.
-/// The probability that a post is a thread.
 const THREADS: f64 = 0.3;
 
+/// For a request without a response.
 const REPEATS: usize = 3;
 
 /// How long writers continue to maintain their posts after the last fault.
 const CARED_FOR: TimeDelta = TimeDelta::minutes(3);
 
-/// The writer of a post, on one device or several.
 #[derive(Clone)]
 pub(super) struct Writer {
     people: Arc<People>,
@@ -36,7 +34,7 @@ pub(super) struct Writer {
     plot: PostPlan,
     /// Known from the response to the request that creates it.
     post: Option<PostId>,
-    /// The number of different texts the post has had.
+    /// Different texts that the post has had.
     texts: usize,
 }
 
@@ -77,7 +75,7 @@ impl Writer {
         domain::testing::text(&format!("post {} version {}", self.label, self.texts))
     }
 
-    /// The replies of a thread; none for most posts.
+    /// Empty for most posts.
     fn thread(&mut self) -> Vec<NewSegment> {
         let world = &self.people.deployment.world;
         let count = if world.happens(THREADS) { world.dice().u32(1..4) } else { 0 };
@@ -89,7 +87,7 @@ impl Writer {
         replies.collect()
     }
 
-    /// Targets for those of these accounts that are connected.
+    /// Only accounts that are connected.
     fn targets(&self, indexes: impl IntoIterator<Item = usize>) -> Vec<NewTarget> {
         let users = &self.people;
         let connections = indexes.into_iter().filter_map(|it| users.connection(users.accounts.get(it)?));
@@ -133,7 +131,7 @@ impl Writer {
         self.check_one_post();
     }
 
-    /// Checks that the request created only one post, however often it was sent.
+    /// However often the request was sent.
     fn check_one_post(&self) {
         let journal = lock(&self.people.deployment.journal);
         let start = format!("post {} version 1", self.label);
@@ -146,7 +144,6 @@ impl Writer {
         }
     }
 
-    /// The body of a request for this action.
     fn request(&mut self, action: PostAction) -> Changes {
         let now = self.people.deployment.world.now();
         let unchanged = Changes::default();
@@ -206,12 +203,10 @@ impl Writer {
         lock(&self.people.answers).push(WriterResponse { at: world.now(), post, act: action, text, content: outcome });
     }
 
-    /// Whether a platform may remove the post after its publication.
     fn may_be_removed(&self) -> bool {
         self.people.accounts.iter().any(|it| it.spec.behavior == PlatformBehavior::Removing)
     }
 
-    /// Periodically schedules a failed post again.
     async fn retry_failed_post(&mut self) {
         let world = Arc::clone(&self.people.deployment.world);
         let mut retries = self.plot.retries;

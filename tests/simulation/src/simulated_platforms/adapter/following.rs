@@ -15,7 +15,6 @@ use crate::simulated_platforms::reference::Reference;
 use crate::simulated_platforms::reviews::Verdict;
 use crate::simulated_platforms::spec::{FOLLOW_UPS, REVIEW, SETTLES};
 
-/// The number of steps of a follow-up.
 fn steps(name: &str) -> usize {
     match name {
         REVIEW => 3,
@@ -24,7 +23,6 @@ fn steps(name: &str) -> usize {
     }
 }
 
-/// Does one step.
 pub(super) async fn take_step(
     adapter: &Adapter,
     request: &PublishRequest<'_>,

@@ -6,7 +6,7 @@ use secrecy::ExposeSecret;
 use crate::simulated_platforms::SimulatedPlatforms;
 use crate::simulated_platforms::reference::Reference;
 
-/// A call for a target that is in progress until this is dropped.
+/// For a target, until this is dropped.
 pub(super) struct InFlight<'a> {
     platforms: &'a SimulatedPlatforms,
     reference: Reference,
@@ -25,8 +25,7 @@ impl Drop for InFlight<'_> {
     }
 }
 
-/// A refresh that is in progress until this is dropped. Two concurrent refreshes with the same
-/// refresh token would end the grant.
+/// Until this is dropped. Two concurrent refreshes with the same refresh token would end the grant.
 pub(super) struct RefreshGuard<'a> {
     platforms: &'a SimulatedPlatforms,
     token: String,

@@ -13,10 +13,8 @@ use crate::simulated_platforms::reviews::Verdict;
 use crate::simulated_platforms::spec::PlatformBehavior;
 use crate::simulated_platforms::timeline::Public;
 
-/// The longest review.
 const LONGEST: Duration = Duration::from_secs(90);
 
-/// The probability that a review refuses the post.
 const UNWANTED: f64 = 0.3;
 
 impl Adapter {
@@ -41,8 +39,8 @@ impl Adapter {
         AttemptError::Accepted { progress: Some(review.to_string()), reason: "it is being looked at".to_owned() }
     }
 
-    /// The result of the review with the number that the call returned, or of the latest one if the response was
-    /// lost; `None` without a review.
+    /// With the number that the call returned, or the latest one if the response was lost; `None`
+    /// without a review.
     pub(super) fn verdict(&self, inner: &mut Inner, reference: Reference, progress: Option<&str>) -> Option<Verdict> {
         if self.spec.behavior != PlatformBehavior::Reviewing {
             return None;

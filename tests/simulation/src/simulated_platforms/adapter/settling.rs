@@ -1,5 +1,3 @@
-//! The look-up of a publish call whose response was lost.
-
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{AttemptError, Resolution};
 use platforms::PublishRequest;
@@ -44,7 +42,7 @@ impl Adapter {
         }
     }
 
-    /// Looks up the post by its reference, or its draft or container.
+    /// By its reference, or its draft or container.
     async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
         let unclear = |reason: String| Resolution::Pending { reason };
         let faults = read_probabilities(&self.platforms.world.probabilities);
@@ -66,7 +64,7 @@ impl Adapter {
         }
     }
 
-    /// The result from the platform's list since that time, or from the draft or container.
+    /// From the platform's list since that time, or from the draft or container.
     fn listed(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
         let (reference, upload) = (Reference::read(request.reference), self.upload(request));
         let mut inner = self.platforms.lock();
