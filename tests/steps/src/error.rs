@@ -1,12 +1,9 @@
-//! The error of a failed check.
-
 use std::fmt;
 
-/// Why a check failed: a sentence, usually with the request and the response.
+/// A sentence, usually with the request and the response.
 #[derive(Debug, Clone)]
 pub struct TestError(String);
 
-/// The result of a check and of everything that can fail one.
 pub type Result<T = ()> = std::result::Result<T, TestError>;
 
 impl TestError {
@@ -34,19 +31,16 @@ impl<E: std::error::Error> From<E> for TestError {
     }
 }
 
-/// Returns a `TestError` with this message.
 #[macro_export]
 macro_rules! fail {
     ($($words:tt)*) => { return Err($crate::error::TestError::new(format!($($words)*))) };
 }
 
-/// Returns a `TestError` with this message unless the condition holds.
 #[macro_export]
 macro_rules! ensure {
     ($condition:expr, $($words:tt)*) => { if !$condition { $crate::fail!($($words)*) } };
 }
 
-/// Fails unless both values are equal.
 #[expect(clippy::needless_pass_by_value, reason = "a check compares what it has just made")]
 pub fn same<T: PartialEq + fmt::Debug>(found: T, expected: T, what: &str) -> Result {
     ensure!(found == expected, "{what}: expected {expected:?}, found {found:?}");

@@ -1,5 +1,3 @@
-//! The functions' programs as they are deployed.
-
 use std::{
     path::{Path, PathBuf},
     process::Command,
@@ -7,18 +5,17 @@ use std::{
 
 use crate::{ROOT, error::Result, tools::run};
 
-/// The functions, which are also the names of their folders.
+/// Also the names of their folders.
 pub const FUNCTIONS: [&str; 10] =
     ["auth", "connections", "delivery", "mcp", "media", "pictures", "posts", "publisher", "upkeep", "webhooks"];
 
-/// The function that does nothing, for comparisons.
 pub const HELLO: &str = "hello";
 
 /// The function that `tests/all` builds and measures: the smallest with tables, so that a slower start
 /// of what all functions share shows. Linking each of the others takes two minutes.
 pub const SAMPLE: &str = "auth";
 
-/// Builds functions in their deployment profile; returns the folder of the programs.
+/// Uses their deployment profile; returns the folder of the programs.
 ///
 /// One cargo call for all: their common dependencies are built once, with the features that any
 /// function needs, and without those that only tests need.

@@ -11,7 +11,6 @@ use crate::{ROOT, bluesky::BlueskyProgram, error::Result, report::say, tools::ru
 /// `ghost` cannot be a dependency: its own dependencies are files inside of it. Its lock file determines all others.
 const PACKAGE: &str = "ghost@6.65.0";
 
-/// The program that reads this lock file.
 const PNPM: &str = "@pnpm/exe.linux-x64@12.4.2";
 
 const SCRIPT: &str = "tests/ghost/start.cjs";
@@ -19,7 +18,7 @@ const SCRIPT: &str = "tests/ghost/start.cjs";
 /// The module for its database, which is compiled.
 const MODULE: &str = "node_modules/better-sqlite3/build/Release/better_sqlite3.node";
 
-/// The program, in a folder of its own under `.tools/`.
+/// Installed in a folder of its own under `.tools/`.
 #[derive(Clone, Debug)]
 pub struct GhostProgram {
     folder: PathBuf,
@@ -76,7 +75,6 @@ impl GhostProgram {
         Ok(program)
     }
 
-    /// The command that starts a copy of the site; see the script.
     pub fn start(&self) -> Command {
         let mut command = Command::new(&self.node);
         command.arg(Path::new(ROOT).join(SCRIPT)).arg(&self.folder);

@@ -21,7 +21,7 @@ pub struct Common {
     pub json: Option<PathBuf>,
 }
 
-/// Ends a program that counts no checks.
+/// For a program that counts no checks.
 pub fn done(outcome: Result) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -32,7 +32,7 @@ pub fn done(outcome: Result) -> ExitCode {
     }
 }
 
-/// Ends a program that has counted and printed its checks.
+/// For a program that has counted and printed its checks.
 pub fn ended(all_passed: Result<bool>) -> ExitCode {
     match all_passed {
         Ok(true) => ExitCode::SUCCESS,
@@ -45,13 +45,12 @@ pub fn ended(all_passed: Result<bool>) -> ExitCode {
 }
 
 impl Common {
-    /// Whether a check with this name runs.
     pub fn wants(&self, name: &str) -> bool {
         let plain = |it: &str| it.replace('_', " ");
         self.only.as_deref().is_none_or(|it| plain(name).contains(&plain(it)))
     }
 
-    /// Ends a program: prints the failures and `N passed, N failed`, and returns the exit code.
+    /// Prints the failures and `N passed, N failed`.
     pub fn end(&self, run: Result<Report>) -> ExitCode {
         let finished = run.and_then(|report| {
             // A misspelled name must not count as a passed test.

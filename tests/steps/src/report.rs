@@ -1,5 +1,3 @@
-//! Results of checks, printed and as JSON.
-
 use std::{
     fs,
     io::{self, Write},
@@ -22,25 +20,23 @@ pub struct Line {
 #[derive(Default)]
 pub struct Report {
     lines: Vec<Line>,
-    /// Measured values by name, which neither pass nor fail.
+    /// By name. Measured values neither pass nor fail.
     figures: Vec<(String, i64)>,
 }
 
 impl Report {
-    /// Adds a result and prints it.
     pub fn add(&mut self, line: Line) {
         let verdict = if line.error.is_some() { "FAIL" } else { "ok  " };
         say(&format!("{verdict} {:6.1} s  {}", line.took.as_secs_f64(), line.name));
         self.lines.push(line);
     }
 
-    /// Adds a measured value and prints it.
     pub fn add_figure(&mut self, name: String, value: i64) {
         say(&format!("     {value:6}    {name}"));
         self.figures.push((name, value));
     }
 
-    /// Adds the results of another report, which are already printed.
+    /// The results of the other report are already printed.
     pub fn extend(&mut self, other: Self) {
         self.lines.extend(other.lines);
         self.figures.extend(other.figures);
@@ -54,7 +50,7 @@ impl Report {
         self.lines.iter().filter(|it| it.error.is_some()).count()
     }
 
-    /// Prints the failures and, last, `N passed, N failed`. True if all passed.
+    /// Prints the failures and, last, `N passed, N failed`. Returns whether all passed.
     pub fn finish(&self, json_file: Option<&Path>) -> Result<bool> {
         for line in &self.lines {
             if let Some(error) = &line.error {
@@ -87,7 +83,6 @@ impl Report {
     }
 }
 
-/// Prints a line at once.
 pub fn say(text: &str) {
     let _ = writeln!(io::stdout().lock(), "{text}");
 }

@@ -7,7 +7,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The resource that a step needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// All cores. One such step runs at a time, in the order of the list.
@@ -18,7 +17,6 @@ pub enum Kind {
     Measures,
 }
 
-/// A step as the schedule sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct ScheduledStep {
     pub name: &'static str,
@@ -32,19 +30,17 @@ pub struct ScheduledStep {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Outcome<T> {
     Ran {
-        /// How long it waited for other steps.
         waited: Duration,
         result: T,
     },
     /// It did not run, because a step that it needs did not pass.
     NotRun {
-        /// The name of that step.
         lacks: &'static str,
     },
 }
 
-/// Runs all steps, and returns their outcomes in the order of the list. `run` runs a step, `passed`
-/// decides whether its result is good.
+/// Returns the outcomes in the order of the list. `passed` decides whether the result of a step is
+/// good.
 pub fn run<T: Send>(
     steps: &[ScheduledStep],
     run: impl Fn(usize) -> T + Sync,

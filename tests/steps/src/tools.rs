@@ -14,7 +14,6 @@ use crate::{
     report::say,
 };
 
-/// A Python program and the exact versions of its packages.
 #[derive(Clone, Copy, Debug)]
 pub struct PythonTool {
     program: &'static str,
@@ -22,16 +21,14 @@ pub struct PythonTool {
     patches: &'static [Patch],
 }
 
-/// A patch of a package that does not behave as we need it.
 #[derive(Clone, Copy, Debug)]
 struct Patch {
-    /// The file, relative to the installed packages.
+    /// Relative to the installed packages.
     file: &'static str,
     from: &'static str,
     to: &'static str,
 }
 
-/// The version of uv.
 const UV: &str = "0.13.9";
 
 /// Tests the served API document.
@@ -103,26 +100,20 @@ pub const AWS_CLI: PythonTool = PythonTool { program: "aws", packages: &["awscli
 pub const MASTODON_MOCK: PythonTool =
     PythonTool { program: "mastodon_mock", packages: &["mastodon_mock==0.6.1"], patches: &[] };
 
-/// A Matrix homeserver.
 pub const SYNAPSE: PythonTool =
     PythonTool { program: "synapse_homeserver", packages: &["matrix-synapse==1.163.2"], patches: &[] };
 
-/// An SMTP server.
 pub const AIOSMTPD: PythonTool = PythonTool { program: "aiosmtpd", packages: &["aiosmtpd==1.4.6"], patches: &[] };
 
-/// Finds misspelled words.
 pub const TYPOS: PythonTool = PythonTool { program: "typos", packages: &["typos==1.52.0"], patches: &[] };
 
 /// Checks the dependencies against `deny.toml`.
 pub const CARGO_DENY: CargoTool = CargoTool { program: "cargo-deny", version: "0.20.2" };
 
-/// Finds unused dependencies.
 pub const CARGO_MACHETE: CargoTool = CargoTool { program: "cargo-machete", version: "0.9.2" };
 
-/// Mutates sources and runs their tests.
 pub const CARGO_MUTANTS: CargoTool = CargoTool { program: "cargo-mutants", version: "27.0.0" };
 
-/// A Rust program, built from source.
 #[derive(Clone, Copy, Debug)]
 pub struct CargoTool {
     program: &'static str,
@@ -130,7 +121,7 @@ pub struct CargoTool {
 }
 
 impl CargoTool {
-    /// The program; it is built if it is missing.
+    /// Builds the program if it is missing.
     pub fn program(&self) -> Result<PathBuf> {
         let folder = Path::new(ROOT).join(".tools").join(format!("{}-{}", self.program, self.version));
         let program = folder.join("bin").join(self.program);
@@ -147,7 +138,7 @@ impl CargoTool {
 }
 
 impl PythonTool {
-    /// The program; it is installed if it is missing.
+    /// Installs the program if it is missing.
     pub fn program(&self) -> Result<PathBuf> {
         let folder = Path::new(ROOT).join(".tools").join(self.program);
         let program = folder.join("bin").join(self.program);
@@ -171,8 +162,7 @@ impl PythonTool {
     }
 }
 
-/// The installer of Python packages, which needs a twentieth of pip's time; it is installed if it is
-/// missing.
+/// Needs a twentieth of pip's time. Installs the program if it is missing.
 fn uv() -> Result<PathBuf> {
     static INSTALLING: Mutex<()> = Mutex::new(());
     let _alone = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -199,29 +189,26 @@ impl Patch {
     }
 }
 
-/// Installs the driver of Chromium for the scripts in tests/browser and tests/bluesky, if it is
-/// missing.
+/// For the scripts in tests/browser and tests/bluesky.
 pub fn install_browser_driver() -> Result {
     packages("tests/browser")
 }
 
-/// Installs the webhook verification for the script in tests/webhooks, if it is missing.
+/// For the script in tests/webhooks.
 pub fn webhook_receiver() -> Result {
     packages("tests/webhooks")
 }
 
-/// Installs the MCP client for the script in tests/assistant, if it is missing.
+/// For the script in tests/assistant.
 pub fn assistant() -> Result {
     packages("tests/assistant")
 }
 
-/// Installs the client generator for the script in tests/typescript, if it is missing.
+/// For the script in tests/typescript.
 pub fn typescript() -> Result {
     packages("tests/typescript")
 }
 
-/// Installs the npm packages of a folder, if they are missing.
-///
 /// One at a time: concurrent checks need the same packages, and npm empties the folder before it
 /// fills it.
 fn packages(folder: &str) -> Result {
@@ -238,7 +225,7 @@ fn packages(folder: &str) -> Result {
     run(Command::new("npm").args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(folder)).map(drop)
 }
 
-/// Runs a command; its output is shown only when it fails.
+/// The output is shown only when the command fails.
 pub fn run(command: &mut Command) -> Result<String> {
     let shown = command.get_program().display().to_string();
     let output = command.stdin(Stdio::null()).output().map_err(|error| TestError::new(format!("{shown}: {error}")))?;

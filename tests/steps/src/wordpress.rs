@@ -13,10 +13,10 @@ const PACKAGE: &str = "@wp-playground/wordpress-builds@0.9.19";
 const SITE: &str = "package/src/wordpress/wp-6.5.zip";
 const SQLITE: &str = "package/src/sqlite-database-integration/sqlite-database-integration.zip";
 
-/// The folder of its scripts, relative to the top of the project.
+/// Relative to the top of the project.
 const SCRIPTS: &str = "tests/wordpress";
 
-/// An unused site, in a folder of its own under `.tools/`.
+/// Installed in a folder of its own under `.tools/`.
 #[derive(Clone, Debug)]
 pub struct WordpressProgram {
     folder: PathBuf,
@@ -65,7 +65,6 @@ impl WordpressProgram {
         Ok(())
     }
 
-    /// The script that prepares a site.
     pub fn prepare_script(&self) -> PathBuf {
         Path::new(ROOT).join(SCRIPTS).join("prepare.php")
     }

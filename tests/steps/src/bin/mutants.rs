@@ -45,7 +45,7 @@ struct Area {
     package: &'static str,
     /// Globs, relative to the root.
     files: &'static [&'static str],
-    /// The packages whose tests run, if they are not only its own.
+    /// Empty for the package itself.
     tested_by: &'static [&'static str],
 }
 
@@ -100,16 +100,14 @@ const AREAS: [Area; 6] = [
     },
 ];
 
-/// The percentage of a file's mutants that tests must catch.
+/// Percent of the mutants of each file.
 const WANTED: usize = 90;
 
-/// The results of a file's mutants.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     /// Caught, or stopped because the mutant ran for too long.
     caught: usize,
     missed: usize,
-    /// Does not compile.
     unviable: usize,
 }
 
@@ -142,7 +140,7 @@ fn mutate(options: &Options) -> Result<bool> {
 }
 
 impl Area {
-    /// Runs cargo-mutants, which leaves its results in [`Area::output`].
+    /// The results are in [`Area::output`].
     fn mutate(&self, options: &Options) -> Result {
         let changed = run(Command::new("git").args(["status", "--porcelain"]).current_dir(ROOT))?;
         ensure!(changed.is_empty(), "commit first: the sources are changed in place\n{changed}");
@@ -201,7 +199,7 @@ impl Area {
 }
 
 impl Tally {
-    /// The percentage that was caught; 100 for a file whose mutants do not compile.
+    /// 100 for a file whose mutants do not compile.
     fn percent(self) -> usize {
         (100 * self.caught).checked_div(self.caught + self.missed).unwrap_or(100)
     }

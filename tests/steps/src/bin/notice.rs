@@ -42,7 +42,6 @@ fn write(options: &Options) -> Result {
     Ok(fs::write(file, text)?)
 }
 
-/// A package that is linked into a function.
 struct Package {
     title: String,
     license: String,
@@ -50,10 +49,9 @@ struct Package {
     folder: PathBuf,
 }
 
-/// The targets that functions are built for.
 const TARGETS: [&str; 2] = ["aarch64-unknown-linux-gnu", "x86_64-unknown-linux-gnu"];
 
-/// The packages that the functions are linked from, without the project's own.
+/// Without the project's own packages.
 fn shipped_packages() -> Result<Vec<Package>> {
     let mut tree = cargo(&["tree", "--edges", "normal", "--prefix", "none", "--format", "{p}"]);
     for target in TARGETS {
@@ -129,10 +127,10 @@ fn notice(packages: &[Package]) -> Result<String> {
     Ok(text)
 }
 
-/// Prefixes of the names of license files in packages, in both spellings.
+/// Prefixes of file names, in both spellings.
 const LICENSE_FILES: [&str; 4] = ["licence", "license", "copying", "notice"]; // prose: allow, names of files
 
-/// The texts that must accompany a package: the chosen license, and its authors' notices.
+/// The chosen license, and the authors' notices.
 fn license_texts(package: &Package) -> Result<Vec<String>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(&package.folder)? {
@@ -162,7 +160,7 @@ fn tidy(text: &str) -> String {
     lines.join("\n").trim_matches('\n').to_owned()
 }
 
-/// A text as words, to compare texts that differ only in their layout.
+/// For the comparison of texts that differ only in their layout.
 fn words(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
     text.replace("http://", "https://")

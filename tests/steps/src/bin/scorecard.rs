@@ -249,7 +249,6 @@ fn machine(text: &mut String, all: &Value) -> Result {
     Ok(())
 }
 
-/// The table that the step prints, with its explanation.
 fn durability(text: &mut String) -> Result {
     let log = fs::read_to_string(format!("{ROOT}/target/tests/durability.log"))?;
     let table = log.split_once("| check").and_then(|(_, it)| it.split_once("\n\n")).map(|it| it.0);

@@ -7,8 +7,7 @@ fn step(name: &'static str, kind: Kind, needs: &'static [&'static str]) -> Sched
     ScheduledStep { name, kind, needs, after: &[] }
 }
 
-/// Runs all steps, of which the `failing` ones fail. Returns the names in the order in which they
-/// began, and their outcomes.
+/// Returns the names in the order in which the steps began, and their outcomes.
 fn run_schedule(places: &[ScheduledStep], failing: &[&str]) -> (Vec<&'static str>, Vec<Outcome<bool>>) {
     let begun = Mutex::new(Vec::new());
     let outcomes = run(

@@ -1,5 +1,3 @@
-//! The steps of `tests/all`.
-
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -26,7 +24,7 @@ pub(crate) struct Step {
     pub(crate) place: ScheduledStep,
     pub(crate) about: &'static str,
     pub(crate) run: fn(&Log) -> Result,
-    /// The part of its output that is printed: everything from this text on.
+    /// The output from this text on is printed.
     pub(crate) shows: Option<&'static str>,
 }
 
@@ -51,8 +49,8 @@ impl Step {
     }
 }
 
-/// All steps. Computing steps run one after the other in this order, so a step that others need
-/// comes before them.
+/// Computing steps run one after the other in this order, so a step that others need comes before
+/// them.
 pub(crate) const STEPS: [Step; 23] = [
     step("tools", Kind::Waits, "external programs are installed", tools),
     step(
@@ -143,12 +141,10 @@ fn linting_cargo(arguments: &[&str]) -> Result<Command> {
     Ok(cargo)
 }
 
-/// Runs a test program that is already built.
 fn program(log: &Log, name: &str, arguments: &[&str]) -> Result {
     log.run(built_programs().join(name), arguments)
 }
 
-/// The folder of the programs that the step `build` has built.
 fn built_programs() -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
     Path::new(&target).join("debug")
@@ -203,8 +199,8 @@ fn one_machine(log: &Log) -> Result {
     program(log, "one_machine", &["--json", "target/tests/one_machine.json"])
 }
 
-/// The program is not optimized here, so it is larger than that of a release. Where the standard library for musl cannot be
-/// fetched, it is linked with the C library of this machine.
+/// The program is not optimized here, so it is larger than that of a release. Where the standard
+/// library for musl cannot be fetched, it is linked with the C library of this machine.
 fn image(log: &Log) -> Result {
     const IMAGE: &str = "target/tests/social-server-image.tar";
     let musl = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
@@ -285,21 +281,19 @@ fn advisories(log: &Log) -> Result {
     checked
 }
 
-/// The reason to skip the check, or an error.
 fn skip_reason(is_expected: bool, was_fetched: bool) -> Result<&'static str> {
     ensure!(!is_expected, "not asked: the advisory database cannot be fetched, and ADVISORIES is required");
     ensure!(!was_fetched, "not asked: the advisory database cannot be fetched, and this machine fetched it before");
     Ok("not asked: the advisory database cannot be fetched; ADVISORIES=required makes this a failure")
 }
 
-/// The folder of cargo-deny's databases.
 fn advisory_databases() -> Option<PathBuf> {
     let cargo = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let cargo = cargo.or_else(|| std::env::var_os("HOME").map(|it| Path::new(&it).join(".cargo")))?;
     Some(cargo.join("advisory-dbs"))
 }
 
-/// Whether a database is in this folder: a failed fetch leaves an empty one.
+/// A failed fetch leaves an empty folder.
 fn has_database(folder: &Path) -> bool {
     let databases = fs::read_dir(folder).into_iter().flatten().filter_map(std::result::Result::ok);
     databases.map(|it| it.path().join("crates")).any(|it| it.is_dir())
@@ -325,7 +319,6 @@ mod tests {
     fn database_is_a_folder_with_crates() {
         let folder = std::env::temp_dir().join(format!("advisory-dbs-{}", std::process::id()));
         assert!(!has_database(&folder));
-        // The remains of a failed fetch.
         fs::create_dir_all(folder.join("advisory-db-1")).unwrap();
         fs::write(folder.join("db.lock"), "").unwrap();
         assert!(!has_database(&folder));

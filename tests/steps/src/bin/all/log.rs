@@ -16,7 +16,6 @@ use steps::{
 /// A command that takes longer hangs, even on a cold and slow machine.
 const LIMIT: Duration = Duration::from_mins(45);
 
-/// The output of one step in its own file.
 pub(crate) struct Log {
     file: PathBuf,
     /// Whether its commands run with a lower priority than those of other steps.
@@ -36,17 +35,14 @@ impl Log {
         String::from_utf8_lossy(&fs::read(&self.file).unwrap_or_default()).into_owned()
     }
 
-    /// The time that went into building.
     pub(crate) fn built(&self) -> Duration {
         self.built.get()
     }
 
-    /// Records that the step could not run, and why.
     pub(crate) fn skip(&self, why: &'static str) {
         self.skipped.get_or_init(|| why);
     }
 
-    /// Why the step could not run.
     pub(crate) fn skipped(&self) -> Option<&'static str> {
         self.skipped.get().copied()
     }
@@ -66,7 +62,6 @@ impl Log {
         ended
     }
 
-    /// Runs a command that tests.
     pub(crate) fn run(&self, program: impl AsRef<Path>, arguments: &[&str]) -> Result {
         self.run_command(Command::new(program.as_ref()).args(arguments))
     }
@@ -103,7 +98,7 @@ impl Log {
     }
 }
 
-/// The command with a lower priority, so that it does not slow down other steps.
+/// So that the command does not slow down other steps.
 fn with_low_priority(command: &Command) -> Command {
     let mut polite = Command::new("nice");
     polite.arg("-n15").arg(command.get_program()).args(command.get_args());

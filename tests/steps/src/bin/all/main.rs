@@ -112,7 +112,7 @@ fn run(options: &Options) -> Result<bool> {
     Ok(failed == 0)
 }
 
-/// The steps of this run in the order of the list.
+/// Returns the steps in the order of the list.
 fn select_steps(options: &Options) -> Vec<Step> {
     let from = options.from.as_deref().and_then(|name| STEPS.iter().position(|it| it.place.name == name));
     let mut wanted: Vec<&str> = match from {
@@ -130,7 +130,7 @@ fn select_steps(options: &Options) -> Vec<Step> {
     STEPS.into_iter().filter(|it| wanted.contains(&it.place.name)).collect()
 }
 
-/// Names the tested sources: the commit, and whether files differ from it.
+/// The commit, and whether files differ from it.
 fn source_version() -> Result<String> {
     let git = |arguments: &[&str]| run_to_end(Command::new("git").args(arguments));
     let commit = git(&["rev-parse", "--short=10", "HEAD"])?;
@@ -143,7 +143,7 @@ struct StepResult {
     ran: Duration,
     passed: usize,
     failed: usize,
-    /// Why the step could not run. It then counts neither as passed nor as failed.
+    /// Such a step counts neither as passed nor as failed.
     skipped: Option<&'static str>,
 }
 
@@ -186,7 +186,6 @@ fn run_step(step: &Step, output_lock: &Mutex<()>) -> StepResult {
     StepResult { built, ran: took.saturating_sub(built), passed, failed, skipped }
 }
 
-/// Sums the counts that test programs print.
 fn count_tests(log: &str) -> (usize, usize) {
     let mut sum = (0, 0);
     for line in log.lines() {
