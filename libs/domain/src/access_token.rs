@@ -38,13 +38,11 @@ impl TokenLifetime {
     /// server that the user does not know.
     const UNUSED_BY_CLIENT: TimeDelta = TimeDelta::days(90);
 
-    /// The lifetime of tokens of the authorization code flow.
     #[must_use]
     pub fn for_client(self) -> Self {
         Self { unused: Self::UNUSED_BY_CLIENT, ..self }
     }
 
-    /// When a token with these times expires.
     pub fn ends(self, created_at: DateTime<Utc>, used_at: DateTime<Utc>) -> DateTime<Utc> {
         (used_at + self.unused).min(created_at + self.at_most)
     }
@@ -83,7 +81,7 @@ impl AccessToken {
         Some(Self { text: text.into(), claimed })
     }
 
-    /// The owner's id as the token states it, unverified.
+    /// Unverified.
     pub fn claimed_owner(&self) -> UserId {
         self.claimed
     }
@@ -93,7 +91,7 @@ impl AccessToken {
         hash(self.text.expose_secret())
     }
 
-    /// The token itself, which is shown once.
+    /// Shown once.
     pub fn secret(&self) -> &SecretString {
         &self.text
     }

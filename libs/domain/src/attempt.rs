@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use crate::delivery::{AttemptError, Delivery, Resolution};
 use crate::id::{ConnectionId, PostId, TargetId, UserId};
 
-/// How long an attempt is stored after its call.
 pub const KEPT_FOR: TimeDelta = TimeDelta::days(90);
 
 /// It has neither tokens nor the text of the post: an adapter redacts the messages of its platform.
@@ -17,7 +16,6 @@ pub struct Attempt {
     pub post_id: PostId,
     pub target_id: TargetId,
     pub connection_id: ConnectionId,
-    /// The platform's name in the registry.
     pub provider: String,
     /// Index in the segments of the target.
     pub segment: u16,
@@ -61,7 +59,7 @@ pub enum AttemptOutcome {
     NotFound,
 }
 
-/// Why a call failed. The platform's error table says which response is which.
+/// The platform's error table says which response is which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
@@ -96,7 +94,6 @@ pub enum ErrorKind {
 pub struct CallResult {
     /// `None` without a response.
     pub http_status: Option<u16>,
-    /// `None` if the call did not fail.
     pub error_kind: Option<ErrorKind>,
 }
 
@@ -111,7 +108,6 @@ impl AttemptStep {
         }
     }
 
-    /// The outcome of a call of this step that failed.
     pub const fn outcome_of(self, error: &AttemptError) -> AttemptOutcome {
         match (self, error) {
             (_, AttemptError::Refused { .. }) => AttemptOutcome::Refused,
@@ -188,7 +184,6 @@ impl From<&Resolution> for AttemptOutcome {
 }
 
 impl Attempt {
-    /// A call of this delivery that has ended.
     pub fn new(
         delivery: &Delivery,
         segment: usize,

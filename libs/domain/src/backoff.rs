@@ -31,7 +31,6 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// Attempts end at this time.
     pub fn until(gives_up_at: DateTime<Utc>, random: Random) -> Self {
         Self { gives_up_at, tries: 0, random }
     }

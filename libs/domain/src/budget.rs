@@ -10,7 +10,7 @@ use std::fmt;
 use chrono::{DateTime, Datelike, NaiveDate, Utc};
 use serde::{Deserialize, Serialize};
 
-/// An amount of money, in tenths of a US cent.
+/// Tenths of a US cent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MilliDollars(u64);
@@ -97,7 +97,6 @@ pub struct Charge {
     pub budget: MilliDollars,
 }
 
-/// The posts of one user to one platform in one month, which are counted together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BudgetKey {
     pub platform: String,
@@ -109,7 +108,6 @@ pub struct BudgetKey {
 pub struct Change {
     /// In [`MilliDollars`]; negative where a charge is released.
     pub by: i64,
-    /// The limit that the count may not exceed.
     pub budget: MilliDollars,
 }
 

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// A clock: the system's, one that a test moves, or one that calls a function.
 #[derive(Clone, Debug, Default)]
 pub enum Clock {
     #[default]
@@ -16,7 +15,6 @@ pub enum Clock {
     Function(TimeFn),
 }
 
-/// A function that returns the time.
 #[derive(Clone)]
 pub struct TimeFn(Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>);
 

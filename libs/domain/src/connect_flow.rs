@@ -10,7 +10,6 @@ use crate::id::{ConnectionId, UserId};
 use crate::owner::Owner;
 use crate::profile::ProfileRef;
 
-/// From the start to the end of a flow.
 pub const FLOW_LIFETIME: TimeDelta = TimeDelta::seconds(600);
 
 /// How long after its end a connect flow can still be read.
@@ -34,7 +33,6 @@ pub struct ConnectFlow {
     /// The customer who connects accounts; `None` if the user connects their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of_profile: Option<ProfileRef>,
-    /// The connect link that started the flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<FlowLink>,
     pub state: FlowState,
@@ -42,12 +40,10 @@ pub struct ConnectFlow {
     pub created_at: DateTime<Utc>,
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub expires_at: DateTime<Utc>,
-    /// When the flow was completed or failed.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<DateTime<Utc>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection_id: Option<ConnectionId>,
-    /// Further connections, in addition to `connection_id`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_connected: Vec<ConnectionId>,
     /// Why the flow failed, or why some accounts were not connected. Shown to the user.
@@ -56,7 +52,6 @@ pub struct ConnectFlow {
     /// The participant that continues the flow; `None` before the first submission.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<FlowOwner>,
-    /// How many submissions were processed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub submissions: u32,
     /// Until then, a submission is being processed.
@@ -70,7 +65,6 @@ pub struct ConnectFlow {
     pub sealed: Option<Vec<u8>>,
 }
 
-/// The connect link of a flow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowLink {
     /// The hash of the link's secret.
@@ -90,7 +84,6 @@ fn is_zero(number: &u32) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum FlowOwner {
-    /// The user who started the flow.
     Owner,
     /// A guest, identified by the hash of the cookie of their browser.
     Guest(String),
@@ -134,7 +127,7 @@ pub enum FlowState {
 }
 
 impl FlowState {
-    /// Whether the user may cancel on our page. Not while the platform's response is processed.
+    /// Not while the platform's response is processed.
     pub fn can_cancel(self) -> bool {
         match self {
             Self::CollectingInput | Self::AwaitingCallback | Self::AwaitingApproval | Self::ChoosingAccounts => true,
@@ -148,10 +141,8 @@ impl FlowState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowStateError;
 
-/// Why a submission is not processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowLockError {
-    /// Another submission is being processed.
     Busy,
     /// [`MAX_SUBMISSIONS`] is reached.
     Spent,
@@ -164,14 +155,12 @@ pub enum FlowLockError {
 /// Whether unauthenticated visitors may continue a user's connect flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Guests {
-    /// Only the owner may continue.
     #[default]
     Denied,
     /// A visitor with the link may continue, after a page has named the recipient.
     Permitted,
 }
 
-/// How a visitor comes to a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryPoint {
     Page,
@@ -179,7 +168,6 @@ pub enum EntryPoint {
     Callback,
 }
 
-/// Whether a visitor may continue a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowAccess {
     Owner,
@@ -213,28 +201,23 @@ impl ConnectFlow {
         }
     }
 
-    /// Whether the flow connects accounts for this owner.
     pub fn is_visible_to(&self, owner: Owner) -> bool {
         self.user_id == owner.user_id && owner.may_see(self.of_profile.as_ref())
     }
 
-    /// The connections that the flow created or renewed.
     pub fn connections(&self) -> impl Iterator<Item = ConnectionId> {
         self.connection_id.into_iter().chain(self.also_connected.iter().copied())
     }
 
-    /// Neither ended nor expired.
     pub fn is_open(&self, now: DateTime<Utc>) -> bool {
         self.ended_at.is_none() && now < self.expires_at
     }
 
-    /// Until when the flow can be read.
     pub fn remembered_until(&self) -> DateTime<Utc> {
         let own = self.ended_at.unwrap_or(self.expires_at) + REMEMBERED;
         self.link.as_ref().map_or(own, |it| it.remembered_until.max(own))
     }
 
-    /// Whether the flow can still be read.
     pub fn is_remembered(&self, now: DateTime<Utc>) -> bool {
         now < self.remembered_until()
     }
@@ -328,7 +311,7 @@ impl ConnectFlow {
         if flow.owner.as_ref() == by { Ok(flow) } else { Err(FlowStateError) }
     }
 
-    /// The platform redirected the user back. Once: a code can be exchanged once.
+    /// Works once, because a code can be exchanged once.
     pub fn receive_callback(self, now: DateTime<Utc>) -> Result<Self, FlowStateError> {
         let flow = self.in_state(&[FlowState::AwaitingCallback], now)?;
         Ok(Self { state: FlowState::Completing, sealed: None, ..flow })
@@ -343,7 +326,7 @@ impl ConnectFlow {
         Ok(Self { next_check_at: Some(now + POLL_INTERVAL), ..flow })
     }
 
-    /// The user approved. Once, like a callback.
+    /// Works once, like a callback.
     pub fn approve(self, now: DateTime<Utc>) -> Result<Self, FlowStateError> {
         let flow = self.in_state(&[FlowState::AwaitingApproval], now)?;
         Ok(Self { state: FlowState::Completing, sealed: None, ..flow })
@@ -355,7 +338,7 @@ impl ConnectFlow {
         Ok(Self { state: FlowState::ChoosingAccounts, sealed: Some(sealed), ..flow })
     }
 
-    /// Accounts became these connections. `left_out` tells the user which were not connected.
+    /// `left_out` tells the user which accounts were not connected.
     pub fn complete(
         self,
         connections: &[ConnectionId],
@@ -375,7 +358,7 @@ impl ConnectFlow {
         })
     }
 
-    /// The flow ends without an account. `reason` is shown to the user.
+    /// `reason` is shown to the user.
     pub fn fail(self, reason: &str, now: DateTime<Utc>) -> Result<Self, FlowStateError> {
         if !self.is_open(now) {
             return Err(FlowStateError);

@@ -39,7 +39,6 @@ pub struct ConnectLink {
     pub created_at: DateTime<Utc>,
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub expires_at: DateTime<Utc>,
-    /// Increases with each change.
     pub revision: u64,
     /// The only browser that may use the link; `None` before the first opens it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,11 +78,9 @@ impl LinkResult {
     }
 }
 
-/// Why a link cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkError {
     Expired,
-    /// Another browser has opened the link.
     AnotherBrowser,
     Ended,
     /// [`MAX_FLOWS`] is reached.
@@ -93,7 +90,6 @@ pub enum LinkError {
 }
 
 impl ConnectLink {
-    /// Until when the link can be read.
     pub fn remembered_until(&self) -> DateTime<Utc> {
         self.expires_at + REMEMBERED
     }
@@ -103,7 +99,6 @@ impl ConnectLink {
         Owner { user_id: self.user_id, limited_to: Some(self.of_profile.profile_id) }
     }
 
-    /// Whether the customer may connect accounts of this platform.
     pub fn offers(&self, platform: &str) -> bool {
         self.consents.is_none() && (self.platforms.is_empty() || self.platforms.iter().any(|it| it == platform))
     }

@@ -16,9 +16,7 @@ pub struct Connection {
     /// The platform's name in the registry.
     pub provider: String,
     pub profile: AccountInfo,
-    /// The scopes of the grant.
     pub scopes: Vec<String>,
-    /// Whether the user must reconnect the account before it can publish.
     pub needs_reconnection: bool,
     /// When the credentials expire and only the user can replace them; `None` when they do not
     /// expire, or are refreshed automatically.
@@ -34,7 +32,6 @@ pub struct Connection {
     /// Targets of scheduled and publishing posts that use this connection. It cannot be
     /// disconnected while there are any.
     pub pending: u32,
-    /// The platform's rules for posts from this account.
     pub rules: Rules,
     /// Grows with every change of the credentials, so that an error of old credentials does not
     /// mark new ones as lost.
@@ -84,13 +81,11 @@ impl AccountInfo {
 /// An account as its platform describes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccountInfo {
-    /// The platform's id of the account.
     pub account_id: String,
     pub username: Option<String>,
     pub display_name: Option<String>,
     /// URL of the account's picture.
     pub avatar: Option<String>,
-    /// URL of the account's page.
     pub profile_url: Option<String>,
 }
 

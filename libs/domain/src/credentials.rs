@@ -52,7 +52,6 @@ pub enum Refreshability {
 /// What a call needs before it uses the credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallStep {
-    /// Nothing: they are valid for the call.
     Use,
     Refresh,
     /// They have expired, and only their user can restore the grant.
@@ -67,7 +66,6 @@ pub enum RejectionStep {
     End,
 }
 
-/// Why credentials are refreshed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefreshReason {
     /// The periodic check of upkeep. It sets its next time.
@@ -91,7 +89,6 @@ impl CredentialState {
         Self { generation, is_gone: false, token_expires_at, renewed_at: None, refresh_at }
     }
 
-    /// The step before a call at `at`.
     pub fn before_call(&self, refreshability: Refreshability, at: DateTime<Utc>) -> CallStep {
         match self.token_expires_at {
             Some(it) if it < at + TOO_SHORT && refreshability == Refreshability::Refreshable => CallStep::Refresh,
@@ -100,7 +97,6 @@ impl CredentialState {
         }
     }
 
-    /// Whether a call that begins now can use the credentials although they could not be refreshed.
     pub fn is_valid_for_a_call(&self, now: DateTime<Utc>) -> bool {
         self.token_expires_at.is_none_or(|it| now + ENOUGH_FOR_A_CALL <= it)
     }
@@ -109,7 +105,6 @@ impl CredentialState {
         self.token_expires_at.is_some_and(|it| it <= now)
     }
 
-    /// Whether the credentials were refreshed a short while ago.
     pub fn is_on_probation(&self, now: DateTime<Utc>) -> bool {
         self.renewed_at.is_some_and(|it| now < it + PROBATION)
     }

@@ -55,8 +55,8 @@ pub const RETRY_WINDOW: TimeDelta = TimeDelta::hours(24);
 /// 24 hours after the post is due, and no known quota lasts longer than a day.
 pub const EXTENDED_RETRY_WINDOW: TimeDelta = TimeDelta::hours(48);
 
-/// How long a delivery is retried after such a retry: enough to repeat a
-/// preparation that has expired in the meantime.
+/// How long a delivery is retried after such a retry: enough to repeat a preparation that has
+/// expired in the meantime.
 pub const FINAL_RETRY_WINDOW: TimeDelta = TimeDelta::minutes(15);
 
 /// How far ahead of a delivery's next step the sweep puts it on the queue: the period of the tick,
@@ -86,12 +86,10 @@ pub struct Delivery {
     pub user_id: UserId,
     pub post_id: PostId,
     pub target_id: TargetId,
-    /// The connection that publishes it.
     pub connection_id: ConnectionId,
     /// The profile of its post, whose calls are limited together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile_id: Option<ProfileId>,
-    /// The platform's name in the registry.
     pub provider: String,
     /// The post's revision. Messages about another revision, and their results, are ignored.
     pub revision: u64,
@@ -100,7 +98,6 @@ pub struct Delivery {
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub publish_at: DateTime<Utc>,
     pub state: State,
-    /// The segments, in order.
     pub segments: Vec<SegmentKind>,
     /// The segments that are public: the first ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -119,7 +116,6 @@ pub struct Delivery {
     /// writes. `None` once the delivery and its follow-ups have ended and the post is rolled up.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub due_at: Option<DateTime<Utc>>,
-    /// When the current worker's lease ends.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub lease_expires_at: Option<DateTime<Utc>>,
     /// Publish calls started for the current segment. Before its preparation is complete:
@@ -152,7 +148,6 @@ pub struct Delivery {
     /// retry window. It extends the retry window.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub opens_at: Option<DateTime<Utc>>,
-    /// Follow-ups that are still to be done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follow_ups: Option<FollowUps>,
     /// Why the post is not public yet, for the user. It promises no further step, because the reason
@@ -189,7 +184,6 @@ pub enum MessageKind {
     /// The next step needs nothing from the user.
     #[default]
     Retry,
-    /// The user has to connect the account again.
     Reconnect,
 }
 
@@ -217,7 +211,6 @@ pub enum State {
     Failed {
         /// For the user.
         reason: String,
-        /// For programs.
         class: FailureClass,
     },
 }
@@ -225,7 +218,7 @@ pub enum State {
 /// A publish call that was started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intent {
-    /// The number of the attempt, from 1.
+    /// From 1.
     pub attempt: u32,
     /// When the call was started.
     #[serde(with = "chrono::serde::ts_milliseconds")]
@@ -240,7 +233,6 @@ pub struct Intent {
     /// outdated, and permits no other call.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_duplicate: bool,
-    /// Look-ups so far.
     pub look_ups: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candidate: Option<Candidate>,
@@ -255,7 +247,6 @@ pub struct Candidate {
     pub at: DateTime<Utc>,
 }
 
-/// What a worker does next with a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextStep {
     /// Nothing: the delivery has ended and the post is rolled up.
@@ -266,11 +257,8 @@ pub enum NextStep {
     Leased(DateTime<Utc>),
     /// The next step is due then, not earlier.
     Wait(DateTime<Utc>),
-    /// Prepares this segment.
     Prepare(usize),
-    /// Publishes the current segment.
     Publish,
-    /// Asks the platform for the outcome of the last publish call.
     LookUp,
     /// The retry window is over.
     GiveUp,
@@ -338,7 +326,6 @@ impl Delivery {
         self.opens_at.map_or(self.publish_at + RETRY_WINDOW, |it| it + FINAL_RETRY_WINDOW)
     }
 
-    /// The hours of the retry window.
     fn retry_hours(&self) -> i64 {
         (self.gives_up_at() - self.publish_at).num_hours()
     }
@@ -382,7 +369,6 @@ impl Delivery {
         self.state == State::Waiting && self.intent.is_none() && (self.has_begun || self.note.is_some())
     }
 
-    /// Whether a publish call may have taken effect.
     pub fn may_have_published(&self) -> bool {
         self.unknown_outcome_since().is_some()
     }
@@ -393,7 +379,6 @@ impl Delivery {
         self.unknown_since.or(self.intent.as_ref().map(|it| it.at))
     }
 
-    /// The index of the segment that is published next.
     pub const fn current_segment(&self) -> usize {
         self.published.len()
     }

@@ -14,7 +14,6 @@ use crate::name::ClientName;
 use crate::owner::Owner;
 use crate::scope::Scopes;
 
-/// How long the device code and the user code are valid.
 pub const DEVICE_GRANT_LIFETIME: TimeDelta = TimeDelta::seconds(900);
 
 /// For this long, an expired code is distinguished from an unknown one.
@@ -47,11 +46,9 @@ pub enum DeviceGrantState {
     Pending,
     Approved,
     Denied,
-    /// Exchanged for a token.
     Redeemed,
 }
 
-/// Why a grant can be neither approved nor denied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecisionError {
     /// A user has approved or denied it.
@@ -59,10 +56,8 @@ pub enum DecisionError {
     Expired,
 }
 
-/// Why there is no token for a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RedeemError {
-    /// The user has not decided yet.
     Pending,
     Denied,
     Expired,
@@ -71,7 +66,6 @@ pub enum RedeemError {
 }
 
 impl DeviceGrant {
-    /// A grant that a client requests from this address.
     pub fn request(scopes: Scopes, client_name: Option<ClientName>, asked_from: IpAddr, now: DateTime<Utc>) -> Self {
         Self {
             scopes,
@@ -85,7 +79,6 @@ impl DeviceGrant {
         }
     }
 
-    /// Whether a user can decide about the grant now.
     pub fn check_undecided(&self, now: DateTime<Utc>) -> Result<(), DecisionError> {
         match self.state {
             DeviceGrantState::Pending if now < self.expires_at => Ok(()),

@@ -12,7 +12,6 @@ use crate::post::{Post, PostStatus, SegmentView, Target, TargetStatus};
 use crate::profile::ProfileRef;
 use crate::schedule::{parse_instant, show};
 
-/// The source of every event on the bus.
 pub const SOURCE: &str = "social-publishing";
 
 /// The resource that an event on the bus names while it is in the outbox.
@@ -68,7 +67,6 @@ impl Event {
         Self::for_target("target.failed", post, target)
     }
 
-    /// The first comment of a published target is not public.
     pub fn comment_failed(post: &Post, target: &Target) -> Self {
         let mut event = Self::for_target("target.comment_failed", post, target);
         event.detail["message"] = target.comment_error.clone().into();

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Why a delivery failed, for consumers of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureClass {
@@ -16,7 +15,6 @@ pub enum FailureClass {
 }
 
 impl FailureClass {
-    /// The value in events.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Refused => "refused",

@@ -65,9 +65,7 @@ id! {
     /// A customer of a user.
     ProfileId,
     ConnectLinkId,
-    /// An uploaded file.
     MediaId,
-    /// A webhook endpoint.
     WebhookId,
 }
 

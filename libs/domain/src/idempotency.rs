@@ -1,5 +1,3 @@
-//! The idempotency key of a request.
-
 use thiserror::Error;
 
 use crate::token;
@@ -12,10 +10,8 @@ pub struct IdempotencyKey(String);
 pub enum InvalidIdempotencyKey {
     #[error("may not be empty")]
     Empty,
-    /// More than [`IdempotencyKey::MAX_CHARS`].
     #[error("may have at most 255 characters; this has {chars}")]
     TooLong { chars: usize },
-    /// Spaces, control characters, or characters beyond ASCII.
     #[error("may contain only visible ASCII characters, no spaces")]
     NotVisible,
 }

@@ -18,9 +18,7 @@ pub enum SortField {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Ascending: the earliest first.
     Asc,
-    /// Descending: the latest first.
     Desc,
 }
 
@@ -37,7 +35,6 @@ impl From<&Post> for Position {
     }
 }
 
-/// A query for a page of posts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listing {
     pub filter: Filter,
@@ -54,7 +51,6 @@ impl Listing {
     /// still an integer that JavaScript represents exactly.
     pub const MAX_PAGE: u64 = 1_000_000_000;
 
-    /// The number of posts before the page.
     pub fn offset(&self) -> u64 {
         (self.page - 1) * self.per_page
     }
@@ -72,7 +68,6 @@ impl Listing {
         last.then(if self.direction == Direction::Desc { order.reverse() } else { order })
     }
 
-    /// The number of posts on the page, when there are `total` on all pages.
     pub fn shown(&self, total: u64) -> u64 {
         total.saturating_sub(self.offset()).min(self.per_page)
     }

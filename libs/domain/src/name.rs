@@ -41,12 +41,10 @@ pub type ClientName = Name<60>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidName {
-    /// Only white space.
     #[error("may not be blank")]
     Blank,
     #[error("may have at most {max} characters; this has {chars}")]
     TooLong { max: usize, chars: usize },
-    /// A control or bidirectional formatting character.
     #[error("may not contain control characters or bidirectional formatting characters")]
     Mark,
 }

@@ -12,10 +12,8 @@ pub use resource::Resource;
 
 use url::{Host, Url};
 
-/// The longest client id, in bytes.
 const MAX_BYTES: usize = 1024;
 
-/// Whether a URL leads to a program on the user's own machine.
 fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost",

@@ -39,7 +39,6 @@ pub enum OptionValue {
 }
 
 impl OptionValue {
-    /// Total length of its texts.
     pub fn bytes(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),
@@ -61,12 +60,10 @@ impl From<bool> for OptionValue {
     }
 }
 
-/// The options of a target, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Options(BTreeMap<String, OptionValue>);
 
-/// The options of a target in a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestedOptions {
     /// Options with a value.
@@ -86,7 +83,6 @@ impl RequestedOptions {
 impl Options {
     pub const NONE: &'static Self = &Self(BTreeMap::new());
 
-    /// The options that apply to the replies of a thread too.
     #[must_use]
     pub fn of_replies(&self) -> Self {
         let applies = |(name, _): &(&str, &OptionValue)| !FIRST_SEGMENT_ONLY.contains(name);

@@ -1,5 +1,3 @@
-//! Plan limits of users.
-
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -34,7 +32,6 @@ impl Default for Plan {
     }
 }
 
-/// The plans of a deployment by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Plans(BTreeMap<String, Plan>);
@@ -46,7 +43,7 @@ impl Plans {
         name.and_then(|it| self.0.get(it)).or_else(|| self.0.get("default")).cloned().unwrap_or_default()
     }
 
-    /// Whether no plan limits uploads. If so, uploads need no look-up of the user's plan.
+    /// Without such limits, uploads need no look-up of the user's plan.
     pub fn no_media_limits(&self) -> bool {
         self.0.values().all(|it| it.media && it.max_media_bytes_per_profile.is_none())
     }

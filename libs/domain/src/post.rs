@@ -98,21 +98,16 @@ pub struct Post {
     pub of_profile: Option<ProfileRef>,
 }
 
-/// A request for a new post.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewPost {
-    /// The text of every target without its own text.
     pub text: PostText,
     /// Each account at most once.
     pub targets: Vec<NewTarget>,
     /// `None` for a draft.
     pub scheduled_at: Option<DateTime<Utc>>,
-    /// The files of every target without its own files.
     pub media: Vec<MediaReference>,
-    /// The replies of every target without its own.
     pub thread: Vec<NewSegment>,
     pub external_id: Option<ExternalId>,
-    /// Each once.
     pub labels: Vec<Label>,
     /// The profile of a post without targets; another has the profile of its accounts.
     pub of_profile: Option<ProfileRef>,
@@ -121,21 +116,17 @@ pub struct NewPost {
     pub faults: ValidationErrors,
 }
 
-/// A request for changes of a post. `None` leaves a field unchanged.
+/// `None` leaves a field unchanged, and a list replaces all entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     pub text: Option<PostText>,
-    /// Replaces all targets.
     pub targets: Option<Vec<NewTarget>>,
     /// A new time; `Some(None)` makes the post a draft again.
     pub scheduled_at: Option<Option<DateTime<Utc>>>,
-    /// Replaces all files.
     pub media: Option<Vec<MediaReference>>,
-    /// Replaces all replies.
     pub thread: Option<Vec<NewSegment>>,
     /// `Some(None)` removes the id.
     pub external_id: Option<Option<ExternalId>>,
-    /// Replaces all labels.
     pub labels: Option<Vec<Label>>,
     pub authority: Authority,
     /// The revision that the request is for; `None` means any.
@@ -149,9 +140,7 @@ pub struct Changes {
 pub struct Filter {
     pub status: Option<PostStatus>,
     pub external_id: Option<ExternalId>,
-    /// Posts that have this label, among others.
     pub label: Option<Label>,
-    /// Posts that have this account among their targets.
     pub connection: Option<ConnectionId>,
     pub profile: Option<ProfileId>,
     /// Posts with this text in the post, a reply, a first comment or the text of a target. Case is
@@ -251,7 +240,6 @@ impl Filter {
 }
 
 impl Post {
-    /// Whether a text of the post or of a target contains this; `lowercase` is in lower case.
     fn contains_text(&self, lowercase: &str) -> bool {
         let replies = self.thread.iter().map(|it| it.text.as_str());
         let of_targets = self.targets.iter().flat_map(|it| self.segments(it)).map(|it| it.text);
@@ -312,7 +300,6 @@ impl Post {
         self.targets.iter().find(|it| it.target_id == id)
     }
 
-    /// The targets of a scheduled post that are not public yet.
     pub fn targets_to_deliver(&self) -> impl Iterator<Item = &Target> {
         self.targets.iter().filter(|it| self.status.is_pending() && it.status != TargetStatus::Published)
     }
@@ -323,7 +310,6 @@ impl Post {
         self.targets.iter().filter(|it| it.marked).map(|it| it.connection_id).collect()
     }
 
-    /// Takes the post out of the pending counts of its connections.
     pub(crate) fn unmark(&mut self) {
         for target in &mut self.targets {
             target.marked = false;

@@ -28,7 +28,6 @@ impl Profile {
     }
 }
 
-/// The profile that something belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProfileRef {
     pub profile_id: ProfileId,

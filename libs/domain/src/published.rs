@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::web_address::is_web_address;
 
-/// A public post, as its platform describes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Published {
     pub platform_post_id: String,

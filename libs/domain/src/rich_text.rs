@@ -11,7 +11,6 @@ use std::ops::Range;
 
 pub use punctuation::is_punctuation;
 
-/// A text as it is displayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DisplayText {
     /// With its links shortened.
@@ -29,7 +28,6 @@ pub struct Link {
 }
 
 impl DisplayText {
-    /// How a text is displayed.
     pub fn new(written: &str) -> Self {
         let (mut text, mut links) = (String::with_capacity(written.len()), Vec::new());
         let mut end = 0;

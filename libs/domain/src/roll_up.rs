@@ -66,9 +66,8 @@ impl Post {
 
 /// Whether the post may not be changed. That is so if the outcome of a publish call of one of its
 /// targets is unknown, because a change could publish it twice; if a target has published a part of
-/// its thread; or if some targets have ended and
-/// others are about to be published. A target that waits after an error is not about to be: its
-/// user may change the post, or cancel it.
+/// its thread; or if some targets have ended and others are about to be published. A target that
+/// waits after an error is not about to be: its user may change the post, or cancel it.
 fn is_under_way<'a>(deliveries: impl Iterator<Item = &'a Delivery>) -> bool {
     let (mut has_ended, mut is_continuing) = (false, false);
     for delivery in deliveries {

@@ -55,7 +55,6 @@ pub struct Rules {
     pub price: Option<Price>,
 }
 
-/// The length of a text as a platform counts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextLength {
     pub length: u64,
@@ -75,7 +74,6 @@ impl fmt::Display for TextLength {
     }
 }
 
-/// A rule that a target violates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleViolation {
     /// The rule's [`Rule::id`].
@@ -92,7 +90,6 @@ impl Rules {
         Self { title: title.into(), rules: rules.into(), depending: Vec::new(), max_thread: 0, price: None }
     }
 
-    /// Adds rules that apply only under this condition.
     #[must_use]
     pub fn with_rules_when(mut self, when: OptionCondition, rules: impl Into<Vec<Rule>>) -> Self {
         self.depending.push(ConditionalRules { when, rules: rules.into() });
@@ -105,7 +102,6 @@ impl Rules {
         Self { max_thread: u32::try_from(MAX_REPLIES).unwrap_or(u32::MAX), ..self }
     }
 
-    /// Sets what each post costs the operator.
     #[must_use]
     pub fn with_price(self, price: Price) -> Self {
         Self { price: Some(price), ..self }
@@ -133,7 +129,6 @@ impl Rules {
         lengths.min_by_key(TextLength::room)
     }
 
-    /// Whether the platform does not show the text of a post with these options.
     pub fn hides_text(&self, options: &Options) -> bool {
         self.applicable(options).any(|(rule, _)| matches!(rule, Rule::OfPost(PostRule::TextNotShown)))
     }
@@ -185,7 +180,6 @@ impl Rules {
         self.rules.iter().any(|it| matches!(it, Rule::MaxText { counting, .. } if counting.short_links))
     }
 
-    /// Whether the platform cannot publish a thread with this many replies.
     pub fn thread_breaches(&self, replies: usize) -> Option<RuleViolation> {
         let title = &self.title;
         let message = match self.max_thread {
@@ -199,14 +193,12 @@ impl Rules {
         Some(RuleViolation { rule: "max_thread", field: "thread".into(), message })
     }
 
-    /// Like [`Rules::breaches`], for a reply of a thread.
     pub fn reply_breaches(&self, text: &str, media: &[Attachment], options: &Options) -> Vec<RuleViolation> {
         let mut breaches = self.breaches(text, media, &options.of_replies());
         breaches.retain(|it| matches!(&*it.field, "content" | "media"));
         breaches
     }
 
-    /// Every rule that a post with this text, these files and these options would violate.
     pub fn breaches<'t>(
         &self,
         text: impl Into<Option<&'t str>>,

@@ -16,10 +16,8 @@ pub enum InvalidSchedule {
     /// Like [`InvalidSchedule::NotAnInstant`], for a post's time, which may also be [`NOW`].
     #[error("must be a date and time with an offset, such as 2026-11-21T09:30:00Z, or now")]
     NotATime,
-    /// More than [`GRACE`] in the past.
     #[error("is in the past; use a later time")]
     Past,
-    /// More than [`HORIZON`] ahead.
     #[error("is more than 5 years ahead; use an earlier time")]
     TooFar,
 }
@@ -45,7 +43,6 @@ pub fn parse_instant(raw: &str) -> Result<DateTime<Utc>, InvalidSchedule> {
     DateTime::from_timestamp_millis(at.timestamp_millis()).ok_or(InvalidSchedule::NotAnInstant)
 }
 
-/// Parses the time of a post: a timestamp, or [`NOW`].
 pub fn parse_schedule(raw: &str, now: DateTime<Utc>) -> Result<DateTime<Utc>, InvalidSchedule> {
     if raw == NOW {
         return Ok(now);

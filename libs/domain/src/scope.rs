@@ -1,5 +1,3 @@
-//! Scopes of tokens.
-
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -36,7 +34,6 @@ impl Scope {
         Self::WebhooksWrite,
     ];
 
-    /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::UserRead => "user:read",
@@ -123,7 +120,6 @@ impl Scopes {
         self.0.iter().copied()
     }
 
-    /// The values in the API.
     pub fn names(&self) -> Vec<&'static str> {
         self.iter().map(Scope::as_str).collect()
     }

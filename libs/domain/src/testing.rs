@@ -24,7 +24,6 @@ use crate::webhook::{EndpointUrl, EventKind, WebhookDelivery, WebhookEndpoint, W
 /// same id.
 static FRESH: LazyLock<Ids> = LazyLock::new(|| Ids::new(Clock::System, Random::Os));
 
-/// The time in tests.
 pub fn noon() -> DateTime<Utc> {
     Utc.with_ymd_and_hms(2026, 11, 21, 12, 0, 0).single().unwrap_or_default()
 }

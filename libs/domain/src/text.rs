@@ -13,12 +13,8 @@ pub struct PostText(String);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum InvalidText {
-    /// More than [`PostText::MAX_CHARS`].
     #[error("may have at most 65,000 characters; this has {chars}")]
-    TooLong {
-        /// Unicode code points of the text.
-        chars: usize,
-    },
+    TooLong { chars: usize },
 }
 
 impl PostText {
@@ -62,18 +58,12 @@ pub struct ExternalId(String);
 #[serde(transparent)]
 pub struct Label(String);
 
-/// An invalid external id or label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum InvalidTag {
     #[error("may not be empty")]
     Empty,
-    /// More than [`ExternalId::MAX_CHARS`] or [`Label::MAX_CHARS`].
     #[error("may have at most {max} characters; this has {chars}")]
-    TooLong {
-        max: usize,
-        /// Unicode code points of the text.
-        chars: usize,
-    },
+    TooLong { max: usize, chars: usize },
 }
 
 impl ExternalId {

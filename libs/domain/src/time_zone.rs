@@ -54,7 +54,6 @@ impl TimeZone {
         self.name().rsplit('/').next().unwrap_or_default().replace('_', " ")
     }
 
-    /// The local time at an instant.
     pub fn local(&self, at: DateTime<Utc>) -> NaiveDateTime {
         let offset = Timestamp::from_millisecond(at.timestamp_millis()).map(|it| self.0.to_offset(it));
         at.naive_utc() + offset.map(difference).unwrap_or_default()

@@ -8,8 +8,6 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 
-/// Fills an array with random bytes.
-///
 /// # Panics
 /// When the operating system has no randomness: nothing safe can be done without it.
 pub fn random_bytes<const N: usize>() -> [u8; N] {

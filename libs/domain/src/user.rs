@@ -32,7 +32,6 @@ pub struct User {
 }
 
 impl User {
-    /// A user who signs in for the first time.
     pub fn new(user_id: UserId, name: impl Into<String>, email: impl Into<String>, created_at: DateTime<Utc>) -> Self {
         Self {
             user_id,
@@ -46,12 +45,10 @@ impl User {
         }
     }
 
-    /// The zone in which pages show times.
     pub fn shown_zone(&self) -> TimeZone {
         self.time_zone.clone().unwrap_or_else(TimeZone::utc)
     }
 
-    /// Whether a session that started then is still valid.
     pub fn accepts_session(&self, began_at: DateTime<Utc>) -> bool {
         !self.disabled && self.signed_out_at.is_none_or(|it| it < began_at)
     }

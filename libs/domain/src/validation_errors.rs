@@ -1,5 +1,3 @@
-//! The validation errors of a request, all at once.
-
 use std::fmt::{self, Display, Write};
 
 /// Validation errors by field, in the order in which they were found.
@@ -77,7 +75,6 @@ impl ValidationErrors {
         }
     }
 
-    /// Returns `value` if there are no errors.
     pub fn or<T>(self, value: T) -> Result<T, Self> {
         if self.is_empty() { Ok(value) } else { Err(self) }
     }

@@ -1,5 +1,3 @@
-//! Web addresses from other parties that may be shown to users.
-
 use crate::name::is_mark;
 
 /// In bytes.

@@ -17,7 +17,6 @@ const MAX_ATTEMPTS: u32 = 5;
 /// The wait before the second attempt; each further wait is four times as long.
 const FIRST_WAIT: TimeDelta = TimeDelta::seconds(30);
 
-/// The follow-ups that are still to be done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FollowUps {
     /// The platform's names of the follow-ups, in order. Never empty.
@@ -30,7 +29,6 @@ pub struct FollowUps {
     /// Start of a call for the first follow-up whose outcome is not known.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub call_begun_at: Option<DateTime<Utc>>,
-    /// When the remaining follow-ups are given up.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub ends_at: DateTime<Utc>,
 }
@@ -67,7 +65,7 @@ impl Delivery {
         self.lease(now)
     }
 
-    /// Records one step of the first follow-up; the next one is due at `at`.
+    /// `at` is when the next step is due.
     #[must_use]
     pub fn continue_follow_up(mut self, progress: String, at: DateTime<Utc>) -> Self {
         if let Some(it) = &mut self.follow_ups {
@@ -77,7 +75,6 @@ impl Delivery {
         self.wait_until(at, None)
     }
 
-    /// Records that the platform has removed the post since its publication: nothing of it is public.
     #[must_use]
     pub fn record_removal(mut self, reason: String) -> Self {
         self.published.clear();
@@ -85,8 +82,7 @@ impl Delivery {
         self.drop_follow_ups()
     }
 
-    /// Records the result of the first follow-up, or of a call for it. It is retried a few times if
-    /// the call is known to have had no effect.
+    /// A call of the first follow-up that is known to have had no effect is retried a few times.
     #[must_use]
     pub fn record_follow_up(mut self, ended: Result<(), &AttemptError>, now: DateTime<Utc>, jitter: u32) -> Self {
         let Some(it) = &mut self.follow_ups else { return self };

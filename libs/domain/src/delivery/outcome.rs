@@ -9,48 +9,33 @@ use crate::published::Published;
 pub enum Claim {
     /// The delivery that asks.
     Ours,
-    /// Another delivery.
     Others,
 }
 
-/// Why an attempt did not publish.
+/// Each `reason` is for the user; that of a refusal is the platform's message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AttemptError {
     /// The platform will never accept this post.
-    Refused {
-        /// The platform's message, for the user.
-        reason: String,
-    },
+    Refused { reason: String },
     /// The platform did nothing, and may accept a later call.
     RetryLater {
         /// The earliest time of the next call, if the platform named one.
         retry_at: Option<DateTime<Utc>>,
-        /// For the user.
         reason: String,
     },
     /// The platform did nothing: the grant is invalid.
-    Unauthorized {
-        /// For the user.
-        reason: String,
-    },
+    Unauthorized { reason: String },
     /// The platform did nothing, because the preparation has expired and has to be repeated.
-    PreparationExpired {
-        /// For the user.
-        reason: String,
-    },
+    PreparationExpired { reason: String },
     /// The platform did nothing, because it has this post already. An earlier call published the
     /// post, so the post is looked up, and no other call is made.
-    Duplicate {
-        /// For the user.
-        reason: String,
-    },
+    Duplicate { reason: String },
     /// It is unknown whether the call took effect.
     Unknown {
         /// Whether the platform may still be processing the call.
         may_still_run: bool,
         /// The platform's own time: if the call had no effect, no other call is made before it.
         retry_at: Option<DateTime<Utc>>,
-        /// For the user.
         reason: String,
     },
     /// The platform accepted the call, and decides later whether the post becomes public: it processes or reviews
@@ -58,13 +43,11 @@ pub enum AttemptError {
     Accepted {
         /// What a look-up needs, in the form of the stored progress, which it replaces.
         progress: Option<String>,
-        /// For the user.
         reason: String,
     },
 }
 
 impl AttemptError {
-    /// The reason, for the user.
     pub fn reason(&self) -> &str {
         match self {
             Self::Refused { reason }
@@ -77,7 +60,6 @@ impl AttemptError {
         }
     }
 
-    /// The reason, for the user.
     pub fn into_reason(self) -> String {
         self.reason().to_owned()
     }
@@ -97,7 +79,7 @@ impl AttemptError {
     }
 }
 
-/// The result of a look-up.
+/// Each `reason` is for the user; that of a refusal is the platform's message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resolution {
     Found(Published),
@@ -115,17 +97,14 @@ pub enum Resolution {
     /// refused it. The post is not public and will not be, and another call would end in the same
     /// way.
     Refused {
-        /// The platform's message, for the user.
         reason: String,
     },
     /// Not known yet; look up again.
     Pending {
-        /// For the user.
         reason: String,
     },
     /// Not known yet: the grant is invalid.
     Unauthorized {
-        /// For the user.
         reason: String,
     },
     /// The platform offers no way to look it up.
@@ -162,7 +141,6 @@ impl Resolution {
     }
 }
 
-/// How look-ups of a platform are scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LookUpPolicy {
     /// How long a cut-off call may still take effect. Before that, [`Resolution::NotFound`] is not

@@ -12,7 +12,6 @@ use super::{AttemptError, Delivery, NextStep};
 /// The wait after a failed preparation of a later segment.
 const LATER_SEGMENT_WAIT: TimeDelta = TimeDelta::seconds(30);
 
-/// The preparation of one segment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preparation {
     /// When its next step is taken; `None` once only the publish call is left.
@@ -26,7 +25,6 @@ pub struct Preparation {
     pub progress: Option<String>,
 }
 
-/// The result of a preparation step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PreparationStep {
     /// Only the publish call is left.
@@ -57,7 +55,6 @@ impl From<PreparationStep> for Preparation {
 }
 
 impl Delivery {
-    /// The progress of a segment's preparation.
     pub fn progress(&self, segment: usize) -> Option<&str> {
         self.preparations.get(segment.checked_sub(self.current_segment())?)?.progress.as_deref()
     }
@@ -67,7 +64,6 @@ impl Delivery {
         self.preparations.first().is_none_or(|it| it.next_step_at.is_none())
     }
 
-    /// Records a step of the preparation of a segment.
     #[must_use]
     pub fn record_preparation(mut self, segment: usize, prepared: PreparationStep) -> Self {
         if segment == self.current_segment() {
@@ -118,12 +114,10 @@ impl Delivery {
         NextStep::Wait(open.map(|it| it.0).chain(publish_at).min().unwrap_or(self.publish_at))
     }
 
-    /// Discards the preparation of the current segment, which has expired.
     pub(super) fn restart_preparation(&mut self, at: DateTime<Utc>) {
         self.set_preparation(self.current_segment(), Preparation::open(at));
     }
 
-    /// Moves on to the preparation of the next segment, whose turn it is.
     pub(super) fn advance_preparation(&mut self, now: DateTime<Utc>) {
         if !self.preparations.is_empty() {
             self.preparations.remove(0);

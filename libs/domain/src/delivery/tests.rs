@@ -167,7 +167,6 @@ fn preparation_that_expires_before_a_call_waits_longer_each_time() {
     );
 }
 
-/// The response of the first call is lost, and a look-up finds no post.
 fn a_lost_call_that_was_not_found() -> Delivery {
     let lost = a_delivery().open_intent(noon()).record_publish(Err(unknown(true)), noon(), 0);
     lost.record_look_up(Resolution::NotFound, seconds(60), noon() + seconds(80), 0)

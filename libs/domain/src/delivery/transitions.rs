@@ -53,9 +53,8 @@ impl Delivery {
         self.lease(now)
     }
 
-    /// Records how the publish call ended, or that the connection cannot be used.
-    ///
-    /// A platform can lengthen our back-off, never shorten it.
+    /// Records how the publish call ended, or that the connection cannot be used. A platform can
+    /// lengthen our back-off, never shorten it.
     #[must_use]
     pub fn record_publish(mut self, outcome: Result<Published, AttemptError>, now: DateTime<Utc>, jitter: u32) -> Self {
         let wait = self.back_off(jitter);
@@ -130,7 +129,6 @@ impl Delivery {
         }
     }
 
-    /// Records the result of a look-up of the open intent.
     #[must_use]
     pub fn record_look_up(
         mut self,
@@ -221,7 +219,6 @@ impl Delivery {
         self.wait_until(now + with_jitter(wait, jitter), note)
     }
 
-    /// Ends the delivery after its retry window.
     #[must_use]
     pub fn give_up(self) -> Self {
         let last = self.note.as_ref().map_or("No attempt was made.", |it| &it.text);
@@ -252,7 +249,6 @@ impl Delivery {
         self
     }
 
-    /// Removes the ended and rolled-up delivery from the due index.
     #[must_use]
     pub fn finish_roll_up(mut self) -> Self {
         self.due_at = None;
@@ -309,13 +305,11 @@ impl Delivery {
         }
     }
 
-    /// How much of a thread is public, for the user.
     pub(super) fn public_count(&self) -> String {
         let all = self.segments.iter().filter(|it| **it != SegmentKind::Comment).count();
         format!("{} of the {all} posts of this thread are public.", self.published.len())
     }
 
-    /// The current segment in a text for the user.
     pub(super) fn segment_name(&self) -> &'static str {
         self.current_kind().unwrap_or(SegmentKind::Post).as_str()
     }
@@ -338,7 +332,6 @@ impl Delivery {
         self.wait_until(at.min(gives_up_at), Some(reason))
     }
 
-    /// Marks the note as one that asks the user to connect the account again.
     fn needs_reconnection(mut self) -> Self {
         if let Some(note) = &mut self.note {
             note.kind = MessageKind::Reconnect;
@@ -354,7 +347,6 @@ impl Delivery {
         self
     }
 
-    /// Whether the platform's own time extends the retry window.
     fn can_extend_retry_window(&self, at: DateTime<Utc>) -> bool {
         self.gives_up_at() <= at && at <= self.publish_at + EXTENDED_RETRY_WINDOW
     }

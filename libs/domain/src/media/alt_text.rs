@@ -1,5 +1,3 @@
-//! Alternative texts.
-
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -11,15 +9,10 @@ pub struct AltText(String);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum InvalidAltText {
-    /// Only white space.
     #[error("may not be blank; leave it out if the file needs no description")]
     Blank,
-    /// More than [`AltText::MAX_CHARS`].
     #[error("may have at most 10,000 characters; this has {chars}")]
-    TooLong {
-        /// Unicode code points of the text.
-        chars: usize,
-    },
+    TooLong { chars: usize },
 }
 
 impl AltText {

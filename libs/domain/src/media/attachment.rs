@@ -10,7 +10,6 @@ pub struct Attachment {
     pub media_id: MediaId,
     /// As declared; the first bytes of the file agree.
     pub mime_type: MimeType,
-    /// Size of the stored file.
     pub size_bytes: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alt_text: Option<AltText>,

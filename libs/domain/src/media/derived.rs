@@ -20,7 +20,6 @@ pub struct PictureBounds {
     pub borders: Option<Borders>,
 }
 
-/// The type of a derived image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PictureTypes {
@@ -40,12 +39,10 @@ pub struct Borders {
 }
 
 impl PictureBounds {
-    /// At most `max_bytes` and a side of `max_side` pixels, as a JPEG or PNG.
     pub const fn new(max_bytes: u64, max_side: u32) -> Self {
         Self { max_bytes, max_side, types: PictureTypes::JpegOrPng, borders: None }
     }
 
-    /// Restricts the type to JPEG.
     #[must_use]
     pub const fn jpeg(self) -> Self {
         Self { types: PictureTypes::Jpeg, ..self }
@@ -65,7 +62,6 @@ impl PictureBounds {
         is_of_types && pixels.width.max(pixels.height) <= self.max_side && self.canvas(pixels) == pixels
     }
 
-    /// The size of an image with its borders.
     pub fn canvas(&self, pixels: Pixels) -> Pixels {
         self.borders.map_or(pixels, |it| it.with_borders(pixels))
     }
@@ -85,7 +81,6 @@ impl Borders {
     }
 }
 
-/// A request for a derived image: this file within these bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PictureRequest {
     /// The uploaded file, which never changes.
@@ -93,11 +88,9 @@ pub struct PictureRequest {
     pub bounds: PictureBounds,
 }
 
-/// A request for the facts of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DocumentRequest {
-    /// The uploaded file, which never changes.
     pub document: MediaPath,
 }
 
@@ -110,7 +103,6 @@ pub enum FileRequest {
 }
 
 impl FileRequest {
-    /// The uploaded file.
     pub const fn file(&self) -> MediaPath {
         match self {
             Self::Picture(request) => request.file,
@@ -140,7 +132,6 @@ impl DerivedPath {
         format!("derived/{}/{}-", file.user(), file.media())
     }
 
-    /// The owner of the uploaded file.
     pub const fn user(self) -> UserId {
         self.user
     }
@@ -150,7 +141,6 @@ impl DerivedPath {
         format!("{}-{:032x}", self.media, u128::from_be_bytes(self.hash))
     }
 
-    /// The path of this user with this [`DerivedPath::name`].
     pub(super) fn read(user: UserId, name: &str) -> Option<Self> {
         let (media, hash) = name.split_once('-')?;
         let is_hash = hash.len() == 32 && hash.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'));
@@ -163,7 +153,6 @@ impl DerivedPath {
 const EDITION: u32 = 1;
 
 impl PictureRequest {
-    /// The key of the result.
     pub fn answered_at(&self) -> DerivedPath {
         let PictureBounds { max_bytes, max_side, types, borders } = self.bounds;
         let mut hash_input = format!("{EDITION}\n{}\n{max_bytes}\n{max_side}", self.file);
@@ -181,7 +170,6 @@ impl PictureRequest {
 const INSPECTION_EDITION: u32 = 1;
 
 impl DocumentRequest {
-    /// The key of the result.
     pub fn answered_at(&self) -> DerivedPath {
         DerivedPath::new(self.document, &format!("document {INSPECTION_EDITION}\n{}", self.document))
     }

@@ -22,7 +22,6 @@ pub struct Facts {
     pub document: Option<DocumentFacts>,
 }
 
-/// Result of the inspection of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DocumentFacts {
@@ -41,7 +40,6 @@ pub struct Pixels {
     pub height: u32,
 }
 
-/// The codec of a video.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VideoCodec {
@@ -78,7 +76,7 @@ impl Pixels {
         u64::from(self.width) * u64::from(self.height)
     }
 
-    /// Rotated by 90 degrees: width and height swapped.
+    /// Rotated by 90 degrees.
     #[must_use]
     pub fn turned(self) -> Self {
         Self { width: self.height, height: self.width }

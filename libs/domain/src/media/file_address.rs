@@ -23,7 +23,6 @@ const MAC_LENGTH: usize = 22;
 #[derive(Clone)]
 pub struct FileKey(Key);
 
-/// A secret that could be guessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must have at least {} characters; generate one with: openssl rand -hex 32", FileKey::MIN_LENGTH)]
 pub struct ShortFileSecret;
@@ -31,7 +30,7 @@ pub struct ShortFileSecret;
 impl FileKey {
     pub const MIN_LENGTH: usize = 32;
 
-    /// The secret that an operator set. Its bytes are those of the text.
+    /// The key has the bytes of the text.
     pub fn new(secret: &str) -> Result<Self, ShortFileSecret> {
         if secret.len() < Self::MIN_LENGTH {
             return Err(ShortFileSecret);
@@ -61,12 +60,10 @@ impl fmt::Debug for FileKey {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PublicFile {
     Original(MediaPath),
-    /// An image that was derived from an upload.
     Derived(DerivedPath, MimeType),
 }
 
 impl PublicFile {
-    /// The file's key in the bucket.
     pub fn bucket_key(&self) -> String {
         match self {
             Self::Original(path) => path.to_string(),
@@ -115,7 +112,6 @@ pub struct FileAddress {
 }
 
 impl FileAddress {
-    /// The start of every path.
     pub const PREFIX: &str = "/files/";
 
     /// Every path is shorter, so a longer text is refused unread.

@@ -1,5 +1,3 @@
-//! The user's name of a file.
-
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -10,13 +8,8 @@ pub struct Filename(String);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum InvalidFilename {
-    /// More than [`Filename::MAX_CHARS`].
     #[error("may have at most 255 characters; this has {chars}")]
-    TooLong {
-        /// Unicode code points of the text.
-        chars: usize,
-    },
-    /// Line breaks or other control characters.
+    TooLong { chars: usize },
     #[error("may not contain control characters")]
     Control,
 }

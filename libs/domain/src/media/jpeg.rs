@@ -11,12 +11,10 @@ const TABLES: [u8; 3] = [0xDB, 0xC4, 0xDD];
 /// The longest color profile that counts as a part of the image.
 const MAX_PROFILE_BYTES: usize = 64 << 10;
 
-/// What the segments of a JPEG file tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JpegOutline {
     /// Width and height in pixels, as stored; `None` if the bytes contain no frame.
     pub size: Option<(u32, u32)>,
-    /// Whether the end of the image is there.
     pub is_whole: bool,
     /// Whether the image can be decoded sequentially, without all coefficients in memory.
     pub in_one_scan: bool,

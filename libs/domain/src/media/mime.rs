@@ -34,7 +34,6 @@ pub enum FileType {
 }
 
 impl FileType {
-    /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Image => "image",
@@ -51,7 +50,6 @@ impl MimeType {
     /// [`MimeType::ALL`] without documents, which fewer platforms accept.
     pub const IMAGES_AND_VIDEOS: [Self; 6] = [Self::Jpeg, Self::Png, Self::Gif, Self::Webp, Self::Mp4, Self::Quicktime];
 
-    /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Jpeg => "image/jpeg",
@@ -69,7 +67,7 @@ impl MimeType {
         Self::ALL.into_iter().find(|it| it.as_str() == raw)
     }
 
-    /// The file name extension, without the dot. Each type has its own.
+    /// Without the dot. Each type has its own.
     pub const fn extension(self) -> &'static str {
         match self {
             Self::Jpeg => "jpg",
@@ -82,7 +80,6 @@ impl MimeType {
         }
     }
 
-    /// The type with this [`MimeType::extension`].
     pub(super) fn from_extension(extension: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.extension() == extension)
     }
@@ -108,7 +105,6 @@ impl MimeType {
         }
     }
 
-    /// Whether a file with these first bytes has this type.
     pub fn matches(self, first_bytes: &[u8]) -> bool {
         Self::sniff(first_bytes) == Some(self)
     }

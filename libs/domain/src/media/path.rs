@@ -48,7 +48,6 @@ impl MediaPath {
         })
     }
 
-    /// The prefix of the paths of all files of a user.
     pub fn folder(user: UserId) -> String {
         format!("media/{user}/")
     }

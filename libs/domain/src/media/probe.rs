@@ -23,7 +23,6 @@ pub struct Parts {
     parts: Vec<(u64, Vec<u8>)>,
 }
 
-/// Why a property of a file is not known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ProbeError {
     /// This part has to be read first.
@@ -33,18 +32,14 @@ enum ProbeError {
 }
 
 impl Parts {
-    /// A file of this size, of which the beginning was read.
     pub fn new(size_bytes: u64, first_bytes: Vec<u8>) -> Self {
         Self { size_bytes, parts: vec![(0, first_bytes)] }
     }
 
-    /// Adds a part that starts at `start`.
     pub fn add(&mut self, start: u64, bytes: Vec<u8>) {
         self.parts.push((start, bytes));
     }
 
-    /// The properties of the file.
-    ///
     /// # Errors
     /// The part that has to be read first: at most [`PART_BYTES`], within the file. A file that is
     /// damaged or unusual is no error, and has fewer properties.

@@ -1,5 +1,3 @@
-//! Aspect ratios.
-
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -32,12 +30,10 @@ impl Ratio {
         u32::try_from(height).unwrap_or(u32::MAX)
     }
 
-    /// Whether the image is wider.
     pub(crate) fn is_narrower_than(self, pixels: Pixels) -> bool {
         u64::from(self.0) * u64::from(pixels.height) < u64::from(pixels.width) * 100
     }
 
-    /// Whether the image is narrower.
     pub(crate) fn is_wider_than(self, pixels: Pixels) -> bool {
         u64::from(pixels.width) * 100 < u64::from(self.0) * u64::from(pixels.height)
     }

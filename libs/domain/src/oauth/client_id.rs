@@ -1,5 +1,3 @@
-//! Client ids: URLs of metadata documents.
-
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -27,7 +25,6 @@ impl ClientId {
         is_id.then_some(Self(url))
     }
 
-    /// The URL of the document.
     pub fn url(&self) -> &Url {
         &self.0
     }

@@ -1,5 +1,3 @@
-//! Redirect URIs of OAuth clients.
-
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -30,17 +28,14 @@ impl RedirectUri {
         }
     }
 
-    /// Whether it leads to a program on the user's own machine.
     pub fn is_loopback(&self) -> bool {
         Url::parse(&self.0).is_ok_and(|it| is_loopback(&it))
     }
 
-    /// The host, for people.
     pub fn host(&self) -> String {
         Url::parse(&self.0).ok().and_then(|it| it.host_str().map(str::to_owned)).unwrap_or_default()
     }
 
-    /// As written.
     pub fn as_str(&self) -> &str {
         &self.0
     }

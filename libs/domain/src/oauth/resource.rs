@@ -34,7 +34,6 @@ impl Resource {
         Self::ALL.into_iter().find(|it| it.path() == path)
     }
 
-    /// Whether a token for this resource is valid for the other one, too.
     pub fn includes(self, other: Self) -> bool {
         self == Self::Service || self == other
     }

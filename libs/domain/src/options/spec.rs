@@ -20,7 +20,6 @@ pub struct OptionSpec {
     /// A sentence for users.
     pub about: &'static str,
     pub kind: OptionKind,
-    /// Whether a scheduled post must have it.
     pub required: Required,
     /// An option without which this one has no effect.
     pub needs: Option<&'static str>,
@@ -40,16 +39,14 @@ pub enum Required {
     },
 }
 
-/// The type of an option's value.
+/// `max` is in Unicode code points, and `most` and `least` are numbers of entries.
 #[derive(Clone, Copy, Debug)]
 pub enum OptionKind {
     Text {
-        /// The longest text, in Unicode code points.
         max: usize,
     },
     /// A text without certain words, in upper or lower case.
     TextWithout {
-        /// The longest text, in Unicode code points.
         max: usize,
         /// The excluded words, in lower-case ASCII.
         words: &'static [&'static str],
@@ -62,30 +59,23 @@ pub enum OptionKind {
     /// A value from a list that the platform has for the account, such as a board or a channel.
     /// Only the platform knows whether the value exists.
     Choice {
-        /// The longest value, in Unicode code points.
         max: usize,
     },
     /// A list of texts, such as tags.
     Texts {
-        /// The most entries.
         most: usize,
-        /// The longest entry, in Unicode code points.
         max: usize,
     },
     /// A list of distinct texts, such as the answers of a poll.
     Ballot {
-        /// The fewest entries.
         least: usize,
-        /// The most entries.
         most: usize,
-        /// The longest entry, in Unicode code points.
         max: usize,
     },
     /// A text of one form, such as an id.
     TextOf(&'static TextForm),
     /// A list of distinct texts of one form, such as usernames.
     TextsOf {
-        /// The most entries.
         most: usize,
         form: &'static TextForm,
     },
@@ -106,7 +96,6 @@ impl OptionKind {
 }
 
 impl OptionSpec {
-    /// An optional option.
     pub const fn new(name: &'static str, kind: OptionKind, about: &'static str) -> Self {
         Self { name, about, kind, required: Required::Never, needs: None, not_with: None }
     }
@@ -116,19 +105,16 @@ impl OptionSpec {
         Self { required: Required::Always, ..self }
     }
 
-    /// Required where another option has one of these values.
     #[must_use]
     pub const fn required_when(self, option: &'static str, is: &'static [&'static str]) -> Self {
         Self { required: Required::When { option, is }, ..self }
     }
 
-    /// Has no effect without the other option.
     #[must_use]
     pub const fn needs(self, option: &'static str) -> Self {
         Self { needs: Some(option), ..self }
     }
 
-    /// Cannot be combined with the other option.
     #[must_use]
     pub const fn not_with(self, option: &'static str) -> Self {
         Self { not_with: Some(option), ..self }
@@ -250,7 +236,6 @@ fn case_insensitive_pattern(words: &[&str]) -> String {
     words.iter().map(|it| it.chars().map(letter).collect::<String>()).collect::<Vec<_>>().join("|")
 }
 
-/// The error in a text; continues the option's name.
 fn text_error(text: &str, max: usize) -> Option<String> {
     let chars = text.chars().count();
     if text.trim().is_empty() {
@@ -259,7 +244,6 @@ fn text_error(text: &str, max: usize) -> Option<String> {
     (max < chars).then(|| format!("may have at most {max} characters; this has {chars}"))
 }
 
-/// The error in a list of texts of one form; continues the option's name.
 fn formatted_list_error(texts: &[String], most: usize, form: &TextForm) -> Option<String> {
     if most < texts.len() {
         return Some(format!("may have at most {most} entries; this has {}", texts.len()));
@@ -271,7 +255,6 @@ fn formatted_list_error(texts: &[String], most: usize, form: &TextForm) -> Optio
     has_duplicates.then(|| "may not contain an entry twice".to_owned())
 }
 
-/// The error in a list of texts; continues the option's name.
 fn list_error(texts: &[String], most: usize, max: usize) -> Option<String> {
     if most < texts.len() {
         return Some(format!("may have at most {most} entries; this has {}", texts.len()));
@@ -337,7 +320,6 @@ fn is_language(tag: &str) -> bool {
     has_language && tag.len() <= MAX_LANGUAGE && parts.all(is_variant)
 }
 
-/// The options of every platform.
 #[derive(Clone, Debug, Default)]
 pub struct PlatformOptions(Arc<[(&'static str, &'static [OptionSpec])]>);
 
@@ -347,7 +329,6 @@ impl PlatformOptions {
         Self(platforms.into_iter().collect())
     }
 
-    /// By the names of platforms.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &'static [OptionSpec])> {
         self.0.iter().copied()
     }

@@ -22,7 +22,6 @@ impl Post {
         needing_consent.map(|it| it.connection_id).collect()
     }
 
-    /// Whether a person has agreed for all these accounts.
     pub fn has_consents(&self, accounts: &[ConnectionId]) -> bool {
         let has_consent =
             |id: &ConnectionId| self.targets.iter().any(|it| it.connection_id == *id && it.consented_at.is_some());

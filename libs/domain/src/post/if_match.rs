@@ -13,7 +13,6 @@ pub enum IfMatch {
 }
 
 impl IfMatch {
-    /// Matches this revision only.
     pub fn revision(revision: u64) -> Self {
         Self::Revisions(BTreeSet::from([revision]))
     }

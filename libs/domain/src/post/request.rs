@@ -11,7 +11,6 @@ use crate::media::{AltText, Attachment, MediaPath};
 use crate::options::RequestedOptions;
 use crate::text::PostText;
 
-/// A file in a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MediaReference {
     /// The path of the field, for messages.
@@ -29,7 +28,6 @@ impl MediaReference {
     }
 }
 
-/// A reply of a thread in a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewSegment {
     /// The path of the entry, for messages.
@@ -45,7 +43,6 @@ impl NewSegment {
     }
 }
 
-/// A target in a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewTarget {
     /// The index in the request, for messages.
@@ -57,14 +54,12 @@ pub struct NewTarget {
     pub media: Option<Vec<MediaReference>>,
     /// Replies for this target only, instead of the post's.
     pub thread: Option<Vec<NewSegment>>,
-    /// Options of its platform.
     pub options: RequestedOptions,
     /// A consent that this request gives; no program can give one.
     pub consented_at: Option<DateTime<Utc>>,
 }
 
 impl NewTarget {
-    /// A target without its own text, files, replies and options.
     pub fn new(index: usize, connection_id: ConnectionId) -> Self {
         let options = RequestedOptions::default();
         Self { index, connection_id, text: None, media: None, thread: None, options, consented_at: None }

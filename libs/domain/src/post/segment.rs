@@ -42,7 +42,6 @@ pub struct SegmentContent {
     pub media: Vec<Attachment>,
 }
 
-/// A segment that is public.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PublicSegment {
     #[serde(flatten)]
@@ -52,7 +51,6 @@ pub struct PublicSegment {
     pub content: Option<SegmentContent>,
 }
 
-/// What a segment publishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment<'a> {
     pub kind: SegmentKind,
@@ -66,9 +64,7 @@ pub struct Segment<'a> {
 pub struct SegmentView<'a> {
     pub segment: Segment<'a>,
     pub status: TargetStatus,
-    /// `None` if it is not public.
     pub published: Option<&'a Published>,
-    /// Why it is not public.
     pub error_message: Option<&'a str>,
 }
 
@@ -77,7 +73,6 @@ impl SegmentContent {
         Segment { kind, text: self.text.as_str(), media: &self.media }
     }
 
-    /// The bytes of its texts.
     pub(super) fn bytes(&self) -> usize {
         let alt_texts = self.media.iter().filter_map(|it| it.alt_text.as_ref()).map(AltText::as_str);
         [self.text.as_str()].into_iter().chain(alt_texts).map(str::len).sum()
@@ -92,7 +87,6 @@ impl From<Segment<'_>> for SegmentContent {
 }
 
 impl Post {
-    /// The replies that a target publishes after the post.
     pub fn thread_of<'a>(&'a self, target: &'a Target) -> &'a [SegmentContent] {
         target.thread.as_ref().unwrap_or(&self.thread)
     }
@@ -115,7 +109,6 @@ impl Post {
         segments
     }
 
-    /// The segments of a target with their status.
     pub fn segment_views<'a>(&'a self, target: &'a Target) -> Vec<SegmentView<'a>> {
         let views = self.segments(target).into_iter().enumerate().map(|(index, segment)| {
             let published = target.public.get(index).map(|it| &it.published);
@@ -155,7 +148,6 @@ impl Target {
         self.public.first().map(|it| &it.published)
     }
 
-    /// What a segment has published, if the post may have been changed since.
     pub(super) fn kept_content(&self, segment: usize) -> Option<&SegmentContent> {
         self.public.get(segment)?.content.as_ref()
     }
@@ -165,7 +157,6 @@ impl Target {
         !self.public.is_empty()
     }
 
-    /// Takes over the segments that its delivery has published.
     pub(crate) fn add_public(&mut self, published: &[Published]) {
         let new = published.iter().skip(self.public.len()).cloned();
         self.public.extend(new.map(|published| PublicSegment { published, content: None }));

@@ -20,7 +20,6 @@ pub enum PostStatus {
 impl PostStatus {
     pub const ALL: [Self; 5] = [Self::Draft, Self::Scheduled, Self::Publishing, Self::Published, Self::Failed];
 
-    /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Draft => "draft",
@@ -31,7 +30,6 @@ impl PostStatus {
         }
     }
 
-    /// Parses the value in the API.
     pub fn parse(raw: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.as_str() == raw)
     }
@@ -55,7 +53,6 @@ pub enum TargetStatus {
 }
 
 impl TargetStatus {
-    /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",

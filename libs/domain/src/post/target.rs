@@ -24,7 +24,7 @@ pub struct Target {
     pub connection_id: ConnectionId,
     /// The platform's name, copied so that it can be shown after the account was disconnected.
     pub provider: String,
-    /// The account's username, copied for the same purpose.
+    /// Copied like `provider`.
     pub username: Option<String>,
     /// The text for this target only; empty where it publishes its files alone.
     pub text: Option<PostText>,
@@ -34,7 +34,6 @@ pub struct Target {
     /// The replies for this target only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<Vec<SegmentContent>>,
-    /// Options of its platform.
     #[serde(default, skip_serializing_if = "Options::is_empty")]
     pub options: Options,
     /// When a person chose the [`Rules::consent_options`](crate::rules::Rules::consent_options) and agreed to the
@@ -48,7 +47,6 @@ pub struct Target {
     /// Why the first comment of a published target is not public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment_error: Option<String>,
-    /// Why the target is not public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
     /// Set exactly while the status is failed.

@@ -9,10 +9,9 @@ use super::can_start_after;
 use super::punctuation::is_punctuation;
 use crate::top_level;
 
-/// The longest link in bytes.
+/// In bytes.
 const LONGEST: usize = 8192;
 
-/// A link at its original position.
 pub(super) struct FoundLink {
     /// In bytes.
     pub(super) range: Range<usize>,
@@ -20,7 +19,7 @@ pub(super) struct FoundLink {
     pub(super) uri: String,
 }
 
-/// All links of a text, in order.
+/// In order.
 pub(super) fn find(text: &str) -> impl Iterator<Item = FoundLink> {
     let mut finder = LinkFinder::new();
     finder.kinds(&[LinkKind::Url]).url_must_have_scheme(false);

@@ -1,5 +1,3 @@
-//! Sentence punctuation in all scripts.
-
 /// Whether this is punctuation, which at the end of a word belongs to the sentence. Symbols that
 /// words may end with, such as `+`, are not.
 pub fn is_punctuation(letter: char) -> bool {

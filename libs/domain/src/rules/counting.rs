@@ -71,7 +71,6 @@ impl Unit {
         if self == Self::Weighted { weighted::addresses(text) } else { links::find(text) }
     }
 
-    /// The name of the unit for people, after a number.
     pub(super) const fn noun(self) -> &'static str {
         match self {
             Self::Graphemes | Self::GraphemesOfUnicode15 | Self::CodePoints | Self::Weighted | Self::EmojiBytes => {
@@ -87,7 +86,6 @@ impl Counting {
         Self::new(Unit::Graphemes)
     }
 
-    /// By the rules before Unicode 15.1.
     pub const fn graphemes_of_unicode_15() -> Self {
         Self::new(Unit::GraphemesOfUnicode15)
     }
@@ -106,7 +104,6 @@ impl Counting {
         Self::new(Unit::Weighted).url(23)
     }
 
-    /// An emoji counts its UTF-8 bytes, any other code point 1.
     pub const fn emoji_bytes() -> Self {
         Self::new(Unit::EmojiBytes)
     }
@@ -115,25 +112,21 @@ impl Counting {
         Self { unit, url_length: None, short_links: false, short_mentions: false, warnings: false }
     }
 
-    /// Every link counts as `length` units.
     #[must_use]
     pub const fn url(self, length: u32) -> Self {
         Self { url_length: Some(length), ..self }
     }
 
-    /// Links count as displayed.
     #[must_use]
     pub const fn short_links(self) -> Self {
         Self { short_links: true, ..self }
     }
 
-    /// `@user@host` counts as `@user`.
     #[must_use]
     pub const fn short_mentions(self) -> Self {
         Self { short_mentions: true, ..self }
     }
 
-    /// The option `content_warning` counts as well.
     #[must_use]
     pub const fn with_warnings(self) -> Self {
         Self { warnings: true, ..self }

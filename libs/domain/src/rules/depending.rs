@@ -1,5 +1,3 @@
-//! Rules that apply only to posts with some value of an option.
-
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -17,10 +15,8 @@ pub struct ConditionalRules {
     pub rules: Vec<Rule>,
 }
 
-/// The condition of a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OptionCondition {
-    /// The option's name.
     pub option: String,
     pub is: Vec<OptionValue>,
     /// Whether the rules also apply where the option is absent, because its default is one of the
@@ -33,13 +29,11 @@ impl OptionCondition {
         Self { option: name.into(), is: is.into_iter().map(Into::into).collect(), or_absent: false }
     }
 
-    /// Also applies where the option is absent.
     #[must_use]
     pub fn or_absent(self) -> Self {
         Self { or_absent: true, ..self }
     }
 
-    /// Whether the condition is true for these options.
     pub fn holds(&self, options: &Options) -> bool {
         options.get(&self.option).map_or(self.or_absent, |it| self.is.contains(it))
     }

@@ -1,5 +1,3 @@
-//! Finding emoji in a text.
-
 use icu_properties::CodePointSetData;
 use icu_properties::props::{Emoji, EmojiModifierBase, EmojiPresentation};
 

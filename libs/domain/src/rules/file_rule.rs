@@ -1,5 +1,3 @@
-//! Rules about the properties of each file.
-
 use serde::{Deserialize, Serialize};
 
 use super::post_rule::distinguishable_sizes;
@@ -31,9 +29,13 @@ pub enum FileRule {
         max: u32,
     },
     /// In frames per second.
-    MinFrameRate { min: u32 },
+    MinFrameRate {
+        min: u32,
+    },
     /// In frames per second.
-    MaxFrameRate { max: u32 },
+    MaxFrameRate {
+        max: u32,
+    },
     MinDuration {
         /// In seconds.
         min: u32,
@@ -43,44 +45,37 @@ pub enum FileRule {
         max: u32,
     },
     ImageRatio {
-        /// The narrowest.
         min: Ratio,
-        /// The widest.
         max: Ratio,
     },
     /// Like `ImageRatio`, unless the post has an option that adds borders to other images.
     ImageRatioOrBorders {
-        /// The narrowest.
         min: Ratio,
-        /// The widest.
         max: Ratio,
-        /// The option's name.
         option: String,
-        /// The option's value.
         is: String,
     },
     /// The platform crops all files of a post to the aspect ratio of the first one.
     CroppedToFirst,
     VideoRatio {
-        /// The narrowest.
         min: Ratio,
-        /// The widest.
         max: Ratio,
     },
     /// A GIF is animated, so unlike other images it is never made smaller.
     MaxGifBytes {
-        /// In bytes.
         max: u64,
     },
-    /// The accepted codecs.
-    VideoCodecs { codecs: Vec<VideoCodec> },
+    VideoCodecs {
+        codecs: Vec<VideoCodec>,
+    },
     /// Of a document.
-    MaxPages { max: u32 },
+    MaxPages {
+        max: u32,
+    },
     /// A document may be neither encrypted nor damaged.
     ReadableDocuments,
     /// The size to which the service reduces a larger image, so this rule is never violated.
     FittedImageBytes {
-        /// In bytes.
         max: u64,
     },
     /// The longer side to which the service reduces a larger image, so this rule is never violated.
@@ -91,7 +86,7 @@ pub enum FileRule {
 }
 
 impl FileRule {
-    /// The rule's name for programs. It is stored and shown to clients, so it never changes.
+    /// For programs. Stored and shown to clients, so it never changes.
     pub const fn id(&self) -> &'static str {
         match self {
             Self::MaxImagePixels { .. } => "max_image_pixels",
@@ -297,7 +292,6 @@ fn ratio_violation(min: Ratio, max: Ratio, file_type: &str, number: usize, facts
     Some(format!("accepts {file_type}s {limit} (width to height); file {number} has {width} × {height} pixels"))
 }
 
-/// A number of thousandths as a decimal.
 fn thousandths(count: u64) -> String {
     let exact = format!("{}.{:03}", count / 1_000, count % 1_000);
     exact.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -4,10 +4,8 @@ use super::{FileRule, Rules};
 use crate::media::{Attachment, FileType, Pixels};
 use crate::options::Options;
 
-/// The borders around an image, and the part that the platform shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// The size of the image with its white borders.
     pub bordered: Pixels,
     /// The size whose aspect ratio is visible.
     pub visible: Pixels,

@@ -1,5 +1,3 @@
-//! Reading rules that a newer version of this program stored.
-
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 

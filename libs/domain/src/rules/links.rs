@@ -1,5 +1,3 @@
-//! Finding links in a text.
-
 use std::ops::Range;
 
 use linkify::{LinkFinder, LinkKind};

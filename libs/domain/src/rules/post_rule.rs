@@ -1,5 +1,3 @@
-//! Rules about a post as a whole.
-
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -9,7 +7,8 @@ use super::{Counting, tokens};
 use crate::media::{Attachment, FileType, human_size};
 use crate::options::Options;
 
-/// A rule of some platforms about a post as a whole: amounts, and combinations.
+/// A rule of some platforms about a post as a whole: amounts, and combinations. A `max` or `min`
+/// next to a `counting` is in its unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "id", rename_all = "snake_case")]
 pub enum PostRule {
@@ -22,7 +21,6 @@ pub enum PostRule {
     },
     /// Options that cannot be used in a post with images or videos.
     NotWithMedia {
-        /// Names of options.
         options: Vec<String>,
     },
     /// Total size of images and videos.
@@ -30,19 +28,16 @@ pub enum PostRule {
         max: u64,
     },
     MinText {
-        /// In the unit of `counting`.
         min: u32,
         counting: Counting,
     },
     /// The limit of the text of a post with images or videos, where it is lower.
     MaxTextWithMedia {
-        /// In the unit of `counting`.
         max: u32,
         counting: Counting,
     },
     /// The limit of the text of a post with a video, where it is lower.
     MaxTextWithVideo {
-        /// In the unit of `counting`.
         max: u32,
         counting: Counting,
     },
@@ -62,27 +57,22 @@ pub enum PostRule {
     },
     /// Options that this account requires, unlike other accounts of the platform.
     RequiredOptions {
-        /// Names of options.
         options: Vec<String>,
     },
     /// Options that the platform has for other accounts only.
     RefusedOptions {
-        /// Names of options.
         options: Vec<String>,
     },
     /// Options about a video, which must be the only file of its post.
     VideoOptions {
-        /// Names of options.
         options: Vec<String>,
     },
     /// Options about images.
     ImageOptions {
-        /// Names of options.
         options: Vec<String>,
     },
     /// Options about a document.
     DocumentOptions {
-        /// Names of options.
         options: Vec<String>,
     },
     /// The length of the option `tags`: of all tags together, with a comma between two of them, and quotation marks
@@ -104,7 +94,6 @@ pub enum PostRule {
     /// Options that a person has to choose for each post, on a page that meets the platform's terms, before agreeing to
     /// them. Our pages ask for the consent; programs ask for it themselves, so this rule is never violated.
     ConsentOptions {
-        /// Names of options.
         options: Vec<String>,
     },
     /// Files alone are not accepted.
@@ -112,7 +101,7 @@ pub enum PostRule {
 }
 
 impl PostRule {
-    /// The rule's name for programs. It is stored and shown to clients, so it never changes.
+    /// For programs. Stored and shown to clients, so it never changes.
     pub const fn id(&self) -> &'static str {
         match self {
             Self::MinImages { .. } => "min_images",
@@ -139,7 +128,6 @@ impl PostRule {
         }
     }
 
-    /// The field with the error when this rule is violated.
     pub(super) fn field(&self, given: &Options) -> Cow<'static, str> {
         let field = match self {
             Self::MinImages { .. } | Self::MinVideos { .. } | Self::NotWithMedia { .. } | Self::MaxAllBytes { .. } => {
@@ -270,7 +258,6 @@ fn text_length_violation(max: u32, counting: Counting, text: &str, with: &str) -
         .then(|| format!("accepts at most {max} {units} with {with}{}; this has {length}", remark()))
 }
 
-/// A number with its noun, singular or plural.
 pub(super) fn number(count: u64, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }

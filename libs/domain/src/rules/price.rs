@@ -1,5 +1,3 @@
-//! What a post costs the operator.
-
 use serde::{Deserialize, Serialize};
 
 use super::Unit;
@@ -10,14 +8,12 @@ use crate::budget::MilliDollars;
 pub struct Price {
     /// A post whose text has no link.
     pub post: MilliDollars,
-    /// A post whose text has a link.
     pub with_link: MilliDollars,
     /// The unit whose definition of a link applies.
     pub links: Unit,
 }
 
 impl Price {
-    /// The cost of a post with this text.
     pub fn for_text(self, text: &str) -> MilliDollars {
         if self.links.has_links(text) { self.with_link } else { self.post }
     }

@@ -10,24 +10,22 @@ use crate::media::{Attachment, FileType, MimeType};
 use crate::options::Options;
 use crate::rich_text::DisplayText;
 
-/// One rule of a platform for posts. GIFs count as images.
+/// One rule of a platform for posts. GIFs count as images. A `max` or `min` next to a `counting` is
+/// in its unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "id", rename_all = "snake_case")]
 pub enum Rule {
     MaxText {
-        /// In the unit of `counting`.
         max: u32,
         counting: Counting,
     },
     /// In UTF-8. Mentions count in full here, whatever they count as for [`Rule::MaxText`].
     MaxTextBytes {
         max: u32,
-        /// Whether links count as displayed, which is shortened, and not as written.
         short_links: bool,
     },
     /// The limit of the option `content_warning`.
     MaxContentWarning {
-        /// In the unit of `counting`.
         max: u32,
         counting: Counting,
     },
@@ -50,35 +48,28 @@ pub enum Rule {
     /// At least one image or video.
     MediaRequired,
     MimeTypes {
-        /// All types that the platform accepts.
         types: Vec<MimeType>,
     },
     MaxImageBytes {
-        /// In bytes.
         max: u64,
     },
     MaxVideoBytes {
-        /// In bytes.
         max: u64,
     },
     MaxDocumentBytes {
-        /// In bytes.
         max: u64,
     },
     MaxAltText {
-        /// In the unit of `counting`.
         max: u32,
         counting: Counting,
     },
     /// Requires an alternative text for each file.
     MinAltText {
-        /// In the unit of `counting`.
         min: u32,
         counting: Counting,
     },
     /// The limit of the alternative text of a video, where it is lower.
     MaxVideoAltText {
-        /// In the unit of `counting`.
         max: u32,
         counting: Counting,
         /// In UTF-8.
@@ -99,7 +90,6 @@ impl Rule {
         Self::MaxTextBytes { max, short_links: false }
     }
 
-    /// Links count as displayed.
     pub const fn max_shown_text_bytes(max: u32) -> Self {
         Self::MaxTextBytes { max, short_links: true }
     }
@@ -124,17 +114,14 @@ impl Rule {
         Self::MimeTypes { types: types.into() }
     }
 
-    /// In bytes.
     pub const fn max_image_bytes(max: u64) -> Self {
         Self::MaxImageBytes { max }
     }
 
-    /// In bytes.
     pub const fn max_video_bytes(max: u64) -> Self {
         Self::MaxVideoBytes { max }
     }
 
-    /// In bytes.
     pub const fn max_document_bytes(max: u64) -> Self {
         Self::MaxDocumentBytes { max }
     }
@@ -151,7 +138,7 @@ impl Rule {
         Self::MaxVideoAltText { max, counting, max_bytes }
     }
 
-    /// The rule's name for programs. It is stored and shown to clients, so it never changes.
+    /// For programs. Stored and shown to clients, so it never changes.
     pub const fn id(&self) -> &'static str {
         match self {
             Self::MaxText { .. } => "max_text",
@@ -176,7 +163,6 @@ impl Rule {
         }
     }
 
-    /// The field with the error when this rule is violated.
     pub(super) fn field(&self, options: &Options) -> Cow<'static, str> {
         let field = match self {
             Self::MaxText { .. } | Self::MaxTextBytes { .. } => "content",

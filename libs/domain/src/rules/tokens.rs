@@ -22,7 +22,6 @@ pub(super) fn mentions(text: &str) -> usize {
     outside_of_links(text).map(|part| words_after_mark(part, &['@', '＠'], false).count()).sum()
 }
 
-/// The parts of a text between its links.
 fn outside_of_links(text: &str) -> impl Iterator<Item = &str> {
     let mut start = 0;
     let ends = links(text).chain(std::iter::once(text.len()..text.len()));

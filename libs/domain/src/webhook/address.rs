@@ -1,5 +1,3 @@
-//! URLs of endpoints.
-
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -15,7 +13,6 @@ pub struct EndpointUrl(Url);
 pub enum InvalidUrl {
     #[error("must be a URL such as https://example.com/webhooks")]
     NotAUrl,
-    /// Longer than 2,048 bytes.
     #[error("may have at most 2,048 characters")]
     TooLong,
     #[error("may not contain a username or password; requests are signed instead")]

@@ -45,14 +45,12 @@ pub struct WebhookDeliveryId {
 pub enum WebhookDeliveryStatus {
     /// There is another attempt.
     Waiting,
-    /// The endpoint accepted it.
     Delivered,
     /// The endpoint did not accept it, and there are no more attempts.
     Failed,
 }
 
 impl WebhookDeliveryStatus {
-    /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -62,7 +60,6 @@ impl WebhookDeliveryStatus {
     }
 }
 
-/// One attempt of a delivery.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
     /// Start of the attempt.
@@ -77,7 +74,6 @@ pub struct Attempt {
     pub took_ms: u64,
 }
 
-/// One event on its way to one endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebhookDelivery {
     pub user_id: UserId,
@@ -97,13 +93,11 @@ pub struct WebhookDelivery {
     /// The beginning of the latest response body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_answer: Option<String>,
-    /// When the next attempt is due.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub next_step_at: DateTime<Utc>,
     /// Position in the due index: when the tick has to check it. `None` once it has ended.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub due_at: Option<DateTime<Utc>>,
-    /// When the current worker's lease ends.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub lease_expires_at: Option<DateTime<Utc>>,
     /// Random id of the last write, the condition of the next one.
@@ -111,7 +105,6 @@ pub struct WebhookDelivery {
 }
 
 impl WebhookDelivery {
-    /// A delivery whose first attempt is due now.
     pub fn new(user_id: UserId, webhook_id: WebhookId, message: WebhookMessage, now: DateTime<Utc>) -> Self {
         Self {
             user_id,
@@ -135,22 +128,18 @@ impl WebhookDelivery {
         WebhookDeliveryId { user_id: *user_id, webhook_id: *webhook_id, message_id: message.id.clone() }
     }
 
-    /// Whether it is not older than [`KEPT_FOR`].
     pub fn is_kept(&self, now: DateTime<Utc>) -> bool {
         now < self.created_at + KEPT_FOR
     }
 
-    /// Whether a worker makes an attempt now.
     pub fn is_leased(&self, now: DateTime<Utc>) -> bool {
         self.lease_expires_at.is_some_and(|it| now < it)
     }
 
-    /// Whether the next attempt is due, and no worker makes it.
     pub fn is_due(&self, now: DateTime<Utc>) -> bool {
         self.state == WebhookDeliveryStatus::Waiting && self.next_step_at <= now + EARLY && !self.is_leased(now)
     }
 
-    /// Takes the lease for an attempt that starts now.
     #[must_use]
     pub fn lease(&self, now: DateTime<Utc>) -> Self {
         let lease_expires_at = now + LEASE;
@@ -162,7 +151,6 @@ impl WebhookDelivery {
         }
     }
 
-    /// Records the response to the attempt that started at `began`.
     #[must_use]
     pub fn record_response(
         &self,
@@ -217,7 +205,6 @@ impl WebhookDelivery {
         after.waiting(now, now)
     }
 
-    /// Whether it is a test message that the owner requested.
     pub fn is_test(&self) -> bool {
         self.message.kind == EventKind::WebhookTest
     }

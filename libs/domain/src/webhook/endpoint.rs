@@ -20,7 +20,6 @@ pub const MAX_ENDPOINTS: u32 = 10;
 /// How long an endpoint may fail before it is disabled.
 pub const DISABLED_AFTER: TimeDelta = TimeDelta::days(5);
 
-/// Why an endpoint is disabled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DisabledReason {
@@ -32,7 +31,6 @@ pub enum DisabledReason {
 }
 
 impl DisabledReason {
-    /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Owner => "owner",
@@ -42,7 +40,6 @@ impl DisabledReason {
     }
 }
 
-/// Whether an endpoint receives events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndpointStatus {
     /// Receives nothing, not even tests.
@@ -54,7 +51,6 @@ pub enum EndpointStatus {
 }
 
 impl EndpointStatus {
-    /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Disabled => "disabled",
@@ -93,7 +89,6 @@ pub struct WebhookEndpoint {
     pub created_by: Option<Creator>,
     /// Whether its URL has responded to a test with 2xx.
     pub is_verified: bool,
-    /// `None` while it is not disabled.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub disabled_at: Option<DateTime<Utc>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -105,7 +100,6 @@ pub struct WebhookEndpoint {
     pub created_at: DateTime<Utc>,
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub updated_at: DateTime<Utc>,
-    /// Grows with every change.
     pub revision: u64,
 }
 
@@ -163,12 +157,10 @@ impl WebhookEndpoint {
         self.status() == EndpointStatus::Enabled && (self.events.is_empty() || self.events.contains(&kind))
     }
 
-    /// Whether it receives events of this profile, or events of no profile.
     pub fn receives_events_of(&self, profile: Option<ProfileId>) -> bool {
         self.of_profile.as_ref().is_none_or(|it| profile == Some(it.profile_id))
     }
 
-    /// Applies the owner's changes.
     #[must_use]
     pub fn with_changes(
         &self,

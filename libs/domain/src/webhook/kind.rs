@@ -12,22 +12,16 @@ pub enum EventKind {
     PostPublished,
     /// A post has ended, and at least one target has failed.
     PostFailed,
-    /// A target is public.
     TargetPublished,
     TargetFailed,
-    /// The first comment of a published target has failed.
     TargetCommentFailed,
-    /// An account was connected.
     ConnectionCreated,
     /// The grant of an account expires soon and cannot be refreshed.
     ConnectionExpiring,
-    /// The grant of an account is lost.
     ConnectionNeedsReconnection,
-    /// An account was disconnected.
     ConnectionDeleted,
     /// Another endpoint of the user was disabled.
     WebhookDisabled,
-    /// A test message that the owner requested.
     WebhookTest,
 }
 
@@ -47,7 +41,6 @@ impl EventKind {
         Self::WebhookDisabled,
     ];
 
-    /// The value in payloads.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::PostScheduled => "post.scheduled",

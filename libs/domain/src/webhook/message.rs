@@ -30,7 +30,6 @@ impl MessageId {
         Self(format!("{PREFIX}{}", token::hash(id)))
     }
 
-    /// Parses an id of a path.
     pub fn parse(raw: &str) -> Option<Self> {
         let hash = raw.strip_prefix(PREFIX)?;
         let is_hash =
@@ -49,7 +48,6 @@ impl fmt::Display for MessageId {
     }
 }
 
-/// An event for an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebhookMessage {
     #[serde(rename = "message_id")]

@@ -4,7 +4,6 @@ use chrono::TimeDelta;
 
 use super::retry_schedule::CONNECT_TIME_OUT;
 
-/// The result of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointResponse {
     /// The HTTP status; `None` if there was no response.
@@ -13,7 +12,6 @@ pub struct EndpointResponse {
     pub error: Option<String>,
     /// The beginning of the response body.
     pub body: Option<String>,
-    /// The wait that the endpoint requested.
     pub retry_after: Option<TimeDelta>,
     pub took_ms: u64,
 }
@@ -22,7 +20,6 @@ pub struct EndpointResponse {
 pub const SHOWN_BYTES: usize = 1024;
 
 impl EndpointResponse {
-    /// No response, and the reason.
     pub fn none(error: impl Into<String>, took_ms: u64) -> Self {
         Self { status: None, error: Some(error.into()), body: None, retry_after: None, took_ms }
     }
@@ -43,7 +40,6 @@ impl EndpointResponse {
         self.status.is_none() && CONNECT_TIME_OUT.num_milliseconds().unsigned_abs() <= self.took_ms
     }
 
-    /// Whether the endpoint asks for fewer messages.
     pub(super) fn is_throttled(&self) -> bool {
         matches!(self.status, Some(429 | 502 | 504))
     }

@@ -1,14 +1,10 @@
-//! The schedule of attempts to an endpoint.
-
 use chrono::TimeDelta;
 
-/// How long an endpoint has to respond.
 pub const TIME_OUT: TimeDelta = TimeDelta::seconds(15);
 
 /// How long a connection to an endpoint may take, as a part of [`TIME_OUT`].
 pub const CONNECT_TIME_OUT: TimeDelta = TimeDelta::seconds(10);
 
-/// Attempts of a delivery.
 pub const TRIES: usize = WAITS_S.len();
 
 /// Waits before the attempts, in seconds: three days together. Source: `spec/standard-webhooks.md`,
@@ -49,7 +45,6 @@ pub(super) fn wait_for_permit(postponed: u32, random: u32) -> TimeDelta {
     TimeDelta::milliseconds(wait_ms + i64::from(random) % (wait_ms / 2))
 }
 
-/// The wait, with regard to what the endpoint requested.
 pub(super) fn with_retry_after(wait: TimeDelta, requested: Option<TimeDelta>, is_throttled: bool) -> TimeDelta {
     let min_wait = if is_throttled { THROTTLED } else { TimeDelta::zero() };
     wait.max(min_wait).max(requested.map_or(TimeDelta::zero(), |it| it.min(LONGEST_ASKED)))

@@ -23,13 +23,11 @@ impl WebhookSecret {
         Self(format!("{PREFIX}{}", STANDARD.encode(*bytes)).into())
     }
 
-    /// Parses a stored secret; `None` if it is invalid.
     pub fn parse(stored: SecretString) -> Option<Self> {
         let bytes = key_bytes(stored.expose_secret())?;
         (24..=64).contains(&bytes.len()).then_some(Self(stored))
     }
 
-    /// The secret as its owner stores it.
     pub fn expose(&self) -> &str {
         self.0.expose_secret()
     }

@@ -22,18 +22,15 @@ impl SigningKey {
         Self(format!("{PREFIX}{}", STANDARD.encode(*seed)).into())
     }
 
-    /// Parses a stored key; `None` if it is invalid.
     pub fn parse(stored: SecretString) -> Option<Self> {
         pair(stored.expose_secret())?;
         Some(Self(stored))
     }
 
-    /// The form in which it is stored.
     pub fn expose(&self) -> &str {
         self.0.expose_secret()
     }
 
-    /// The public key, which verifies signatures.
     pub fn public(&self) -> String {
         let public = pair(self.expose()).map(|it| STANDARD.encode(it.public_key()));
         format!("{PUBLIC_PREFIX}{}", public.unwrap_or_default())

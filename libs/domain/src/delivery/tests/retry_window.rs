@@ -1,5 +1,3 @@
-//! How long a delivery is retried.
-
 use super::*;
 
 #[test]

@@ -36,7 +36,6 @@ fn or_absent<T>(read: Result<T, ProbeError>) -> Result<Option<T>, ProbeError> {
     }
 }
 
-/// Properties of a video track.
 fn pictures(file: &Parts, track: Range<u64>) -> Result<Facts, ProbeError> {
     let media = find_path(file, track.clone(), &[*b"mdia"])?;
     let handler = find_path(file, media.clone(), &[*b"hdlr"])?;
@@ -126,7 +125,6 @@ fn long(file: &Parts, start: u64) -> Result<u32, ProbeError> {
     file.array(start).map(u32::from_be_bytes)
 }
 
-/// The content of a box within boxes.
 fn find_path(file: &Parts, within: Range<u64>, names: &[[u8; 4]]) -> Result<Range<u64>, ProbeError> {
     names.iter().try_fold(within, |within, name| find_box(file, within, *name)?.ok_or(ProbeError::Unspecified))
 }

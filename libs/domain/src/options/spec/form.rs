@@ -1,8 +1,5 @@
-//! Forms of texts and URLs.
-
 use serde_json::{Value, json};
 
-/// The longest URL.
 pub(super) const MAX_ADDRESS: usize = 2048;
 
 #[derive(Clone, Copy, Debug)]
@@ -14,7 +11,6 @@ pub struct AddressForm {
     pub examples: &'static [&'static str],
 }
 
-/// The form of a text, such as a name or an id.
 #[derive(Clone, Copy, Debug)]
 pub struct TextForm {
     /// A JSON Schema pattern that all such texts match.
@@ -49,7 +45,6 @@ impl TextForm {
     }
 }
 
-/// The JSON Schema of a URL with one of these starts.
 pub(super) fn url_schema(starts: &[&str]) -> Value {
     let pattern = format!("^({})\\S+$", starts.join("|"));
     json!({"type": "string", "maxLength": MAX_ADDRESS, "pattern": pattern})

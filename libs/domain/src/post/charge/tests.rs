@@ -22,7 +22,6 @@ fn budgets() -> Budgets {
     Budgets::new([(account().provider, BUDGET)])
 }
 
-/// A charged post with this time.
 fn post(content: &str, at: Option<DateTime<Utc>>) -> Post {
     let accounts = accounts(&[account()]);
     let new = crate::post::NewPost { text: text(content), ..a_new_post(at, &[account()]) };

@@ -89,7 +89,6 @@ struct Tail {
 impl Tail {
     const NONE: Self = Self { length: 0, has_path: false };
 
-    /// Parses the port, the path and the query at the start of a text.
     fn parse(text: &str) -> Self {
         let port = text.strip_prefix(':').map_or(0, |it| prefix_len(it, |it| it.is_ascii_digit()));
         let port = if port == 0 { 0 } else { 1 + port };
