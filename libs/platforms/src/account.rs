@@ -19,7 +19,6 @@ pub struct Account {
     pub credentials: Credentials,
 }
 
-/// The current profile and rules of an account.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AccountDetails {
     pub profile: AccountInfo,
@@ -27,7 +26,6 @@ pub struct AccountDetails {
 }
 
 impl Account {
-    /// The id of the grant on its platform.
     pub fn grant_name(&self) -> &str {
         self.grant.as_deref().unwrap_or(&self.profile.account_id)
     }
@@ -55,7 +53,6 @@ pub struct Credentials {
 #[error("stored credentials are unreadable")]
 pub struct UnreadableCredentials;
 
-/// What an adapter stored with the credentials cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("the stored site of this account cannot be read; connect the account again")]
 pub(crate) struct UnreadableGrant;

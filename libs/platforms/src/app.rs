@@ -24,7 +24,6 @@ pub struct AppCredentials {
     pub client_id: String,
     /// A password, or a private key where the platform requires a signature.
     pub client_secret: SecretString,
-    /// Extra secrets of the platform.
     pub extra_secrets: ExtraSecrets,
 }
 
@@ -32,7 +31,6 @@ impl AppCredentials {
     /// The JSON that an operator writes. Extra secrets are further fields of the object.
     pub const EXAMPLE_JSON: &str = r#"{"client_id": "…", "client_secret": "…"}"#;
 
-    /// An id and a secret, without extra secrets.
     pub fn new(client_id: &str, client_secret: &str) -> Self {
         let (client_id, client_secret) = (client_id.to_owned(), client_secret.into());
         Self { client_id, client_secret, extra_secrets: ExtraSecrets::default() }

@@ -12,7 +12,6 @@ pub(crate) struct Caller<'a> {
 }
 
 impl<'a> Caller<'a> {
-    /// The caller for the account of a publish request.
     pub(crate) fn for_request(request: &'a PublishRequest<'_>) -> Self {
         Self { token: request.credentials.account_token(), now: request.now }
     }

@@ -17,7 +17,6 @@ pub struct Field {
     /// Shown above the input. `{redirect_uri}` is replaced by our redirect URI, which some
     /// platforms require the user to enter.
     pub label: &'static str,
-    /// An example of a value.
     pub example: &'static str,
     /// Whether the input hides what is typed.
     pub secret: bool,
@@ -26,21 +25,17 @@ pub struct Field {
     pub optional: Option<&'static str>,
 }
 
-/// The placeholder for our redirect URI in labels and hints.
 const REDIRECT_URI: &str = "{redirect_uri}";
 
 impl Field {
-    /// The label, with our redirect URI.
     pub fn label_for(&self, urls: &CallbackUrls) -> String {
         self.label.replace(REDIRECT_URI, &urls.redirect_uri)
     }
 
-    /// The hint of an optional field, with our redirect URI.
     pub fn hint_for(&self, urls: &CallbackUrls) -> Option<String> {
         self.optional.map(|it| it.replace(REDIRECT_URI, &urls.redirect_uri))
     }
 
-    /// A required field whose value is shown.
     pub const fn new(name: &'static str, label: &'static str, example: &'static str) -> Self {
         Self { name, label, example, secret: false, optional: None }
     }
@@ -64,14 +59,12 @@ pub struct AuthorizationRequest {
 pub struct CallbackUrls {
     /// Such as `https://social.example`.
     pub origin: String,
-    /// Where the platform sends the browser.
     pub redirect_uri: String,
     /// Where `Connect::client_document` is served; with a query, another document.
     pub client_document: String,
 }
 
 impl CallbackUrls {
-    /// The URLs of a service at this origin.
     pub fn new(origin: &str, platform: &str) -> Self {
         Self {
             origin: origin.to_owned(),
@@ -89,17 +82,14 @@ impl CallbackUrls {
         Self { redirect_uri: self.redirect_uri_for(&token::hash(origin)), ..self.clone() }
     }
 
-    /// The redirect URI with the name of a server appended.
     #[must_use]
     pub fn redirect_uri_for(&self, server: &str) -> String {
         format!("{}/{server}", self.redirect_uri)
     }
 }
 
-/// Result of `Connect::authorize`.
 #[derive(Clone, Debug)]
 pub enum AuthorizeStep {
-    /// The user continues on the platform's authorization page.
     Redirect {
         url: String,
         /// State that the adapter needs in the callback, as [`Callback::adapter_state`]. Stored
@@ -169,7 +159,6 @@ impl Callback {
 /// Why a connect flow ended without an account. The user reads it.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The user denied access.
     #[error("access was denied on the platform's page")]
     Denied,
     /// The value of a [`Field`] is invalid; the user can correct it.
@@ -181,19 +170,16 @@ pub enum ConnectError {
     /// The platform cannot be used by this deployment. The text says what the operator has to do.
     #[error("{0}")]
     Unsupported(String),
-    /// The platform could not be reached, or its response is invalid.
     #[error("the platform returned an unexpected response; try again in a few minutes")]
     Unreachable,
 }
 
 impl ConnectError {
-    /// For a callback that comes from another server than the requested one.
     pub(crate) fn from_another_server() -> Self {
         Self::Refused("the response came from another server".to_owned())
     }
 }
 
-/// Why credentials could not be refreshed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RefreshError {
     /// The platform reports that the grant has ended.

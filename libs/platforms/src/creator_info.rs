@@ -7,7 +7,6 @@ use crate::choices::{self, Choice, shown};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CreatorInfo {
-    /// The name that the platform shows.
     pub name: Option<String>,
     /// The URL of a picture, which may expire within hours.
     pub avatar: Option<String>,

@@ -13,7 +13,7 @@ use crate::publish_request::PublishRequest;
 /// was slow.
 pub(crate) const WITHIN: Duration = Duration::from_secs(38);
 
-/// Runs a preparation step within the time limit. `title` is the platform's name.
+/// `title` is the platform's name.
 pub(crate) async fn step(
     title: &str,
     request: &PublishRequest<'_>,
@@ -24,7 +24,6 @@ pub(crate) async fn step(
     Deadline::begin(request.now).within(WITHIN, work).await.ok_or_else(timeout_error).flatten()
 }
 
-/// Runs a look-up within the time limit.
 pub(crate) async fn look_up(
     title: &str,
     request: &PublishRequest<'_>,

@@ -14,7 +14,6 @@ pub struct DeauthorizationCallback {
     pub at: DateTime<Utc>,
 }
 
-/// Why a callback is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidCallback {
     #[error("this platform does not send deauthorization callbacks")]
@@ -22,7 +21,6 @@ pub enum InvalidCallback {
     /// The signature is missing or wrong.
     #[error("the callback is not signed by the platform")]
     Forged,
-    /// The signature cannot be checked now.
     #[error(transparent)]
     NotNow(#[from] DependencyError),
 }

@@ -155,7 +155,6 @@ pub(crate) struct Discord {
 const NO_BOT: &str =
     "this service's Discord bot is disabled: ask the operator to enable it, or connect the channel through a webhook";
 
-/// The name of the form field for a webhook URL.
 const FIELD: &str = "webhook";
 
 /// The form without Discord's page.
@@ -352,7 +351,6 @@ impl Discord {
         bot.ok_or_else(|| AttemptError::RetryLater { retry_at: None, reason: NO_BOT.to_owned() })
     }
 
-    /// Connects a webhook whose URL the user pasted.
     async fn account_from_url(&self, typed: &str, now: DateTime<Utc>) -> Result<Account, ConnectError> {
         // The message does not quote the URL: the redactor would remove longer parts of it.
         let wrong = |why: &str| ConnectError::Field {

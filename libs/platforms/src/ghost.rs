@@ -121,7 +121,6 @@ pub(crate) struct Ghost {
     api: Api,
 }
 
-/// Where the Admin API of a site is, and the key of an integration: everything that a call needs.
 struct Grant {
     /// Such as `https://blog.example.com/`, to which `ghost/api/admin/` is added.
     admin: Url,

@@ -318,7 +318,6 @@ impl GoogleBusiness {
     }
 }
 
-/// The rules of every location.
 fn rules() -> Rules {
     let refused = |options: &[&str]| {
         [Rule::OfPost(PostRule::RefusedOptions { options: options.iter().map(|it| (*it).to_owned()).collect() })]

@@ -66,7 +66,6 @@ impl<'a> Tag<'a> {
         }
     }
 
-    /// Lower case; begins with `/` for an end tag.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }

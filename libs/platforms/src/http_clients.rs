@@ -51,7 +51,6 @@ impl HttpClients {
         Ok(self.named.client(&url, Schemes::Encrypted)?.request(method, url).timeout(ANSWER_WITHIN))
     }
 
-    /// Whether [`HttpClients::request_named_host`] permits this URL.
     pub(crate) fn check_named_host(&self, url: &Url) -> Result<(), EgressError> {
         self.named.client(url, Schemes::Encrypted).map(|_| ())
     }

@@ -69,7 +69,6 @@ pub(crate) const LEAD: LeadTimes =
 struct Settings {
     /// Base URL of the websites and APIs, if not Meta's own.
     url: Option<Url>,
-    /// The login that connects accounts.
     #[serde(default)]
     login: LoginMethod,
     /// Replaces the default scopes, for an app that may not request all of them.

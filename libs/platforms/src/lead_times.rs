@@ -1,5 +1,3 @@
-//! How long before the due second the preparation of a post begins.
-
 use chrono::TimeDelta;
 use domain::media::{Attachment, FileType, MimeType};
 
@@ -16,7 +14,6 @@ pub struct LeadTimes {
 }
 
 impl LeadTimes {
-    /// For a platform without preparation.
     pub const NONE: Self = Self { always: None, images: None, videos: None, gifs: None, documents: None };
 
     /// The longest lead time of these files; `None` if the post needs no preparation.

@@ -30,7 +30,6 @@ const MAX_PICTURE_SIDE: u32 = 4_000;
 /// Timeout of the page, and again of its picture.
 const FETCH: Duration = Duration::from_secs(5);
 
-/// The most redirects.
 const MAX_HOPS: usize = 3;
 
 #[derive(Debug)]

@@ -139,7 +139,6 @@ pub(crate) const LEAD: LeadTimes = LeadTimes {
 /// The longest side of a picture, in pixels: a square of it has less than 36,152,320 pixels.
 const MAX_SIDE: u32 = 6_000;
 
-/// Pictures outside these bounds are resized.
 const BOUNDS: PictureBounds = PictureBounds::new(10_000_000, MAX_SIDE);
 
 /// For the upload of one picture.
@@ -269,7 +268,6 @@ impl LinkedIn {
     }
 }
 
-/// Prefix of a member's URN.
 const MEMBER: &str = "urn:li:person:";
 
 /// A member has no handle in the API, so the username is the name.
@@ -286,7 +284,6 @@ fn member_info(Member { sub, name, picture, vanity_name }: Member) -> Option<Acc
     })
 }
 
-/// Prefix of a page's URN.
 const PAGE_PREFIX: &str = "urn:li:organization:";
 
 fn is_page(profile: &AccountInfo) -> bool {

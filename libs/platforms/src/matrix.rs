@@ -143,7 +143,7 @@ pub(crate) struct Matrix {
     sso_homeservers: Vec<Homeserver>,
 }
 
-/// The rules of a homeserver with this upload limit, in bytes.
+/// `upload_limit` is in bytes.
 fn rules(upload_limit: u64) -> Rules {
     let max_bytes = upload_limit.min(MAX_FILE_BYTES);
     Rules::new(

@@ -106,7 +106,6 @@ impl Form {
         (self.file(names, mime_type, size_bytes, pieces.boxed()), Feed(feed))
     }
 
-    /// Sets the body and the headers of a request.
     pub(crate) fn onto(self, request: RequestBuilder) -> (RequestBuilder, ReadFailure) {
         let Self { boundary, parts, length, unread } = self.ended();
         let request = request

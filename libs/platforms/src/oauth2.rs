@@ -38,9 +38,7 @@ use crate::response;
 
 #[derive(Clone, Debug, Default)]
 pub struct Endpoints {
-    /// The page on which the user decides.
     pub authorization: String,
-    /// Exchanges a code for tokens.
     pub token: String,
     /// For [`Dialect::lengthening`], if it differs from `token`.
     pub lengthening: Option<String>,
@@ -54,7 +52,6 @@ pub struct Endpoints {
 #[derive(Clone)]
 pub struct OAuth2 {
     http: HttpClients,
-    /// Our client credentials.
     app: Arc<dyn AppSource>,
     dialect: &'static Dialect,
     endpoints: Endpoints,
@@ -99,8 +96,7 @@ impl OAuth2 {
         Self { app, dialect, ..self.clone() }
     }
 
-    /// The URL of the authorization page. `further` parameters are added to those of
-    /// [`Dialect::page`].
+    /// `further` parameters are added to those of [`Dialect::page`].
     pub async fn authorization_url(
         &self,
         request: &AuthorizationRequest,

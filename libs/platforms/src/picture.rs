@@ -24,7 +24,6 @@ pub(crate) struct PendingPicture {
 /// A picture with its width and height.
 pub(crate) type SizedPicture = (Picture, (u32, u32));
 
-/// The result of a look for a picture.
 pub(crate) enum PictureState<T = SizedPicture> {
     /// The picture, or its location.
     Ready(T),
@@ -41,13 +40,11 @@ const LONGEST_WAIT: TimeDelta = TimeDelta::seconds(30);
 /// Not sooner, because each request for a file that crashes its decoder may crash it three times.
 const ASK_AGAIN: TimeDelta = TimeDelta::minutes(5);
 
-/// The file itself, or a picture that was made from it.
 enum PictureFile {
     AsItIs(SizedPicture),
     Made(SizedPicture),
 }
 
-/// Looks for a file of the post as a picture within these bounds.
 pub(crate) async fn fitted(
     request: &PublishRequest<'_>,
     file: &Attachment,
@@ -60,7 +57,6 @@ pub(crate) async fn fitted(
     })
 }
 
-/// Which file a platform fetches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Source {

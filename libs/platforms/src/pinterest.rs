@@ -112,7 +112,7 @@ const ERRORS: ErrorTable = ErrorTable {
 /// The only host other than Pinterest's own that an upload URL may name.
 const UPLOAD_HOSTS: &[&str] = &["pinterest-media-upload.s3-accelerate.amazonaws.com"];
 
-/// Pictures outside these bounds are resized. Only JPEG and PNG by URL are known to work.
+/// Only JPEG and PNG by URL are known to work.
 const BOUNDS: PictureBounds = PictureBounds::new(MAX_FETCHED_PICTURE_BYTES, 8_192);
 
 /// Pinterest accepts 2 GB in one call. This much can be sent within [`UPLOAD_TIMEOUT`] at 90
@@ -123,7 +123,6 @@ const UPLOAD_TIMEOUT: Duration = Duration::from_secs(27);
 /// The timeout of the publish call, during which Pinterest fetches the pictures.
 const PUBLISH_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The largest page of a list.
 const PAGE_SIZE: &str = "250";
 const PAGE_BYTES: usize = 4 << 20;
 

@@ -35,7 +35,6 @@ pub struct FollowUp<'a> {
     pub progress: Option<&'a str>,
 }
 
-/// The result of a follow-up step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Followed {
     /// Finished, or there is nothing to do.

@@ -35,7 +35,6 @@ pub enum Access {
 }
 
 impl Access {
-    /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Open | Self::Development => "open",

@@ -18,7 +18,6 @@ use sha2::{Digest, Sha256};
 use crate::account::Credentials;
 use crate::recognition::Claims;
 
-/// One segment of a target, ready to be published.
 pub struct PublishRequest<'a> {
     pub profile: &'a AccountInfo,
     pub credentials: &'a Credentials,
@@ -56,7 +55,6 @@ pub struct PublishRequest<'a> {
     pub now: DateTime<Utc>,
 }
 
-/// The public segments that a reply or a comment follows.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplyTo<'a> {
     /// The first segment.
@@ -141,7 +139,6 @@ fn slice_stream(pieces: MediaBytes, range: Range<u64>) -> MediaBytes {
 #[error("the file could not be read: {0}")]
 pub struct MediaReadError(pub String);
 
-/// A fitted picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture {
     /// JPEG or PNG.
@@ -149,7 +146,6 @@ pub struct Picture {
     pub bytes: Bytes,
 }
 
-/// The result of fitting a picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FittedPicture {
     Picture(Picture),

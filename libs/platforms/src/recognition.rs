@@ -17,7 +17,6 @@ const MAX_PAGES: usize = 6;
 /// No platform has shorter pages, so a shorter page is the last one.
 const SMALLEST_PAGE: usize = 20;
 
-/// The most ids that a snapshot keeps.
 const MAX_KEPT: usize = 20;
 
 /// The most posts that one look-up compares; each may need a call.
@@ -50,7 +49,6 @@ pub trait Listed: Send + Sync {
     fn url(&self) -> Option<String>;
 }
 
-/// How a listed post compares with ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PostMatch {
     /// Certainly ours: it has something that no other post can have.
@@ -62,7 +60,6 @@ pub enum PostMatch {
     Different,
 }
 
-/// The list of an account's posts.
 #[async_trait::async_trait]
 pub trait Timeline: Send + Sync {
     type Post: Listed;
@@ -131,9 +128,6 @@ impl From<Recognition> for Resolution {
 }
 
 /// Looks for our post in what its account has published since the snapshot `before`.
-///
-/// # Errors
-/// The error of the timeline, if it cannot be read.
 pub async fn look_for<T: Timeline>(
     timeline: &T,
     before: &[String],
@@ -144,9 +138,6 @@ pub async fn look_for<T: Timeline>(
 }
 
 /// Looks for our post among those that are newer than the publish call.
-///
-/// # Errors
-/// The error of the timeline, if a post cannot be compared.
 pub(crate) async fn find_in<T: Timeline>(
     timeline: &T,
     newer: &Newer<T::Post>,

@@ -28,7 +28,6 @@ pub struct Exchange {
 }
 
 impl Recorder {
-    /// Runs a task, and records the calls of adapters in it.
     pub async fn record<T>(&self, task: impl Future<Output = T>) -> T {
         RECORDER.scope(self.clone(), task).await
     }

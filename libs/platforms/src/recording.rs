@@ -14,7 +14,6 @@ use serde_json::Value;
 
 use self::fields::Fields;
 
-/// A response and its request.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recording {

@@ -34,7 +34,6 @@ impl RefreshPolicy {
     /// How long before credentials that cannot be refreshed expire their user is warned.
     pub const WARNING: TimeDelta = TimeDelta::days(7);
 
-    /// Whether these credentials can be refreshed without the user.
     pub fn can_refresh(self, credentials: &Credentials) -> bool {
         match self {
             Self::Never => false,

@@ -1,5 +1,3 @@
-//! The registered platforms.
-
 use std::sync::Arc;
 
 use chrono::TimeDelta;
@@ -133,7 +131,6 @@ pub fn default_settings() -> PlatformSettings {
     without_app.map(|it| (it.name.to_owned(), serde_json::json!({}))).collect()
 }
 
-/// What a user permits by connecting an account of this platform, for a sentence.
 pub fn permissions(platform: &str) -> &'static str {
     KNOWN.iter().find(|it| it.name == platform).map_or("publish posts", |it| it.permissions)
 }
@@ -162,7 +159,6 @@ impl Default for LeadTimesByPlatform {
 }
 
 impl LeadTimesByPlatform {
-    /// From platform names and their lead times.
     pub fn new(lead_times: impl IntoIterator<Item = (&'static str, LeadTimes)>) -> Self {
         Self(lead_times.into_iter().collect())
     }

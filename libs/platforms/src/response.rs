@@ -22,12 +22,10 @@ pub(crate) enum ResponseError {
     Form,
 }
 
-/// The body, up to the default limit.
 pub(crate) async fn body(response: reqwest::Response) -> Result<Vec<u8>, ResponseError> {
     body_up_to(response, MAX_ANSWER_BYTES).await
 }
 
-/// The body, up to `max_bytes`.
 pub(crate) async fn body_up_to(response: reqwest::Response, max_bytes: usize) -> Result<Vec<u8>, ResponseError> {
     let mut stream = response.bytes_stream();
     let mut bytes = Vec::new();
@@ -59,7 +57,6 @@ pub(crate) async fn json<T: DeserializeOwned>(response: reqwest::Response) -> Re
     serde_json::from_slice(&body(response).await?).map_err(|_| ResponseError::Form)
 }
 
-/// The body as JSON, up to `max_bytes`.
 pub(crate) async fn json_up_to<T: DeserializeOwned>(
     response: reqwest::Response,
     max_bytes: usize,

@@ -120,7 +120,6 @@ pub(crate) struct Sandbox {
     oauth: OAuth2,
 }
 
-/// The accounts of a token.
 #[derive(Deserialize)]
 struct Me {
     #[serde(flatten)]
@@ -244,7 +243,6 @@ fn rules() -> Rules {
     .with_threads()
 }
 
-/// The id of a file and its alt text, if it has one.
 fn alt_text_by_id<'a>(file: &PreparedFile<'a, String>) -> Option<(&'a str, &'a str)> {
     Some((file.uploaded.as_str(), file.attachment.alt_text.as_ref()?.as_str()))
 }

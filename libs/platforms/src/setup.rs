@@ -1,5 +1,3 @@
-//! The platform configuration of a deployment.
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -29,10 +27,8 @@ pub type PlatformSettings = BTreeMap<String, Value>;
 
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// The name is not in the registry.
     #[error("unknown platform \"{name}\"; the platforms are {}", known.join(", "))]
     Unknown { name: String, known: Vec<&'static str> },
-    /// The platform does not accept its settings.
     #[error("the settings of {name}: {source}")]
     Settings { name: &'static str, source: serde_json::Error },
 }

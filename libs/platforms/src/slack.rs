@@ -259,7 +259,6 @@ fn check_workspace(tokens: &Tokens) -> Result<(), ConnectError> {
     Ok(())
 }
 
-/// The subdomain of a workspace's URL.
 fn subdomain(url: &str) -> Option<String> {
     let host = Url::parse(url).ok()?.host_str()?.to_owned();
     host.split_once('.').map(|(name, _)| name.to_owned()).filter(|it| !it.is_empty())
@@ -362,7 +361,6 @@ impl Progress {
         request.progress()
     }
 
-    /// `None` if there is nothing to remember.
     fn store(&self) -> Option<String> {
         if self.files.is_empty() { None } else { serde_json::to_string(self).ok() }
     }

@@ -249,7 +249,6 @@ impl Publish for Telegram {
 }
 
 impl Telegram {
-    /// Resizes the next picture that is too large.
     async fn step(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
         let mut progress: Progress = request.progress();
         while let Some(file) = request.media.get(progress.done) {

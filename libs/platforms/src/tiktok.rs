@@ -227,7 +227,6 @@ impl OAuthAdapter for TikTok {
     }
 }
 
-/// Whether a text can be the id of an account or a post.
 fn is_id(it: &str) -> bool {
     (1..=100).contains(&it.len()) && it.bytes().all(|it| it.is_ascii_graphic())
 }

@@ -6,7 +6,6 @@ use egress::{Egress, EgressError};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TransportError {
-    /// The URL may not be called.
     Forbidden(EgressError),
     /// No connection was made, so nothing was done.
     NotReached,

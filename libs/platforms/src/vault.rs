@@ -23,7 +23,6 @@ pub trait Vault: Send + Sync {
     ) -> Result<VaultSecret, DependencyError>;
 }
 
-/// How long a secret is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retention {
     /// Without end: it cannot be made again.
@@ -37,7 +36,6 @@ pub enum Retention {
 pub struct VaultSecret {
     /// In the adapter's own format.
     pub value: SecretString,
-    /// Increases with every change.
     pub revision: u64,
 }
 

@@ -189,7 +189,6 @@ fn endpoints(site: &Url, base_url: &Url) -> Endpoints {
     }
 }
 
-/// The envelope of most responses.
 #[derive(Deserialize)]
 struct Data<T> {
     data: T,

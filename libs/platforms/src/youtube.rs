@@ -151,7 +151,6 @@ const DEFAULT_CATEGORY: &str = "22";
 /// YouTube's categories differ little between countries.
 const CATEGORY_REGION: &str = "US";
 
-/// The largest page of a list.
 const PAGE_SIZE: &str = "50";
 const MAX_PLAYLIST_PAGES: usize = MAX_CHOICES / 50;
 
@@ -190,7 +189,6 @@ pub(crate) struct YouTube {
     uploads_per_day: u32,
 }
 
-/// A page of a list.
 #[derive(Deserialize)]
 struct Page<T> {
     // Absent where a list is empty.
@@ -353,7 +351,6 @@ impl OAuthAdapter for YouTube {
     }
 }
 
-/// Whether a text can be the id of a channel, a video, a playlist or a comment.
 fn is_id(it: &str) -> bool {
     (1..=100).contains(&it.len()) && it.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_.".contains(&it))
 }

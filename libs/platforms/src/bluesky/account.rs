@@ -69,7 +69,7 @@ pub(super) enum Videos {
     ToServer { max_bytes: u64 },
 }
 
-/// `takes_galleries`: whether its server knows [`GALLERY`](super::embed::GALLERY).
+/// `accepts_galleries`: whether the account's server knows [`GALLERY`](super::embed::GALLERY).
 pub(super) fn rules(videos: Videos, accepts_galleries: bool) -> Rules {
     use MimeType::{Gif, Jpeg, Mp4, Png, Quicktime, Webp};
     let (types, max_video_bytes) = match videos {

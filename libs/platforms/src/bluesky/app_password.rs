@@ -29,7 +29,6 @@ const LIFETIME: TimeDelta = TimeDelta::hours(2);
 /// The scope of a session that was created with the account's main password.
 const MAIN_PASSWORD: &str = "com.atproto.access";
 
-/// The name of the form field.
 pub(super) const FIELD: &str = "app_password";
 
 /// A session, as the server returns it.

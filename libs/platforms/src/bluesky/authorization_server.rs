@@ -31,7 +31,6 @@ pub(super) struct ProtectedResource {
 }
 
 impl AuthorizationServer {
-    /// Finds the authorization server of this PDS.
     pub(super) async fn for_pds(http: &HttpClients, pds: &Url) -> Result<Self, ConnectError> {
         let resource: ProtectedResource = document(http, pds, "/.well-known/oauth-protected-resource").await?;
         match resource.authorization_servers.as_slice() {
@@ -40,7 +39,6 @@ impl AuthorizationServer {
         }
     }
 
-    /// Reads the metadata of the authorization server at this URL.
     pub(super) async fn at(http: &HttpClients, server: &Url) -> Result<Self, ConnectError> {
         let found: Self = document(http, server, "/.well-known/oauth-authorization-server").await?;
         // A server that names another issuer wants a response that is meant for that issuer.

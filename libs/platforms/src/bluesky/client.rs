@@ -42,7 +42,6 @@ impl ScopeSet {
         }
     }
 
-    /// The URL of the document that names this scope.
     fn document(self, urls: &CallbackUrls) -> String {
         match self {
             Self::Posts => urls.client_document.clone(),

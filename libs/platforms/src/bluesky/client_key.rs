@@ -33,7 +33,6 @@ impl NamedKey {
         Ok(Self { kid, key: SigningKey::generate()? })
     }
 
-    /// As our document shows it.
     pub(super) fn public(&self) -> Value {
         let mut shown = json!(self.key.public());
         shown["kid"] = self.kid.as_str().into();

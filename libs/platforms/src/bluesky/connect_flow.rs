@@ -28,7 +28,6 @@ use crate::http_clients::HttpClients;
 use crate::response;
 use crate::vault::Vault;
 
-/// The form field for the handle.
 pub(super) const HANDLE: &str = "handle";
 
 /// The timeout of the code exchange, which may have to be sent twice. Together with the timeouts
@@ -38,7 +37,6 @@ const EXCHANGE: Duration = Duration::from_secs(12);
 /// The timeout for finding the account of the tokens.
 const VOUCH_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// The timeout for revoking tokens that will not be used.
 const REVOKE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The timeout for reading the profile and the limits of an account, concurrently.
@@ -105,7 +103,6 @@ impl ConnectFlows<'_> {
         }
     }
 
-    /// Redirects the user to the server's own page.
     async fn redirect(
         &self,
         server: AuthorizationServer,
@@ -131,7 +128,6 @@ impl ConnectFlows<'_> {
         Err(ConnectError::Refused(refused))
     }
 
-    /// This service as a client that requests this access.
     async fn client(&self, urls: &CallbackUrls, extent: ScopeSet) -> Result<Client, ConnectError> {
         if client::is_loopback_origin(urls) {
             return Ok(Client::for_loopback(&client::redirect_uri(urls), extent));
@@ -139,7 +135,6 @@ impl ConnectFlows<'_> {
         Ok(Client::new(urls, client_key::newest(self.vault.as_ref()).await?, extent))
     }
 
-    /// Completes the connect flow after the redirect back.
     pub(super) async fn end(&self, callback: &Callback, now: DateTime<Utc>) -> Result<Account, ConnectError> {
         callback.check_redirect_uri(&callback.urls)?;
         let memory = callback.adapter_state.as_ref().ok_or(ConnectError::Unreachable)?;
@@ -217,7 +212,6 @@ impl ConnectFlows<'_> {
         Ok(identity)
     }
 
-    /// Signs in with an app password.
     async fn sign_in(
         &self,
         name: &Name,
@@ -231,7 +225,6 @@ impl ConnectFlows<'_> {
         Ok(AuthorizeStep::Accounts(vec![self.account(&identity, Kind::AppPassword, credentials, scopes).await]))
     }
 
-    /// An account with its public profile and rules.
     pub(super) async fn account(
         &self,
         identity: &Identity,
@@ -268,7 +261,6 @@ impl ConnectFlows<'_> {
     }
 }
 
-/// The result, or an error if there was none in time.
 async fn with_timeout<T>(
     within: Duration,
     future: impl Future<Output = Result<T, ConnectError>>,

@@ -14,7 +14,6 @@ pub(super) const MAX_PICTURES: u8 = 4;
 /// the lexicon `app.bsky.embed.gallery`.
 pub(super) const GALLERY: &str = "app.bsky.embed.gallery";
 
-/// An uploaded file, as records refer to it.
 #[derive(Serialize, Deserialize)]
 pub(super) struct File {
     pub(super) blob: Blob,

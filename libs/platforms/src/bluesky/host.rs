@@ -1,5 +1,3 @@
-//! Hosts of servers.
-
 use url::{Position, Url};
 
 pub(super) fn host_of(server: &Url) -> &str {

@@ -24,7 +24,6 @@ pub(super) struct Identity {
     pub(super) pds: Url,
 }
 
-/// Why an account was not found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum IdentityError {
     #[error("No account has this handle. Copy the full handle from your profile, such as alice.bsky.social.")]
@@ -174,7 +173,6 @@ impl DidDocument {
     }
 }
 
-/// Appends a path to a URL.
 fn join_path(base: &Url, path: &str) -> Option<Url> {
     Url::parse(&format!("{}/{path}", base.as_str().trim_end_matches('/'))).ok()
 }

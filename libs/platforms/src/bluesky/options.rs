@@ -1,10 +1,7 @@
-//! The options of posts.
-
 use domain::options::{AddressForm, OptionKind, OptionSpec};
 
 use super::post_address::PostAddress;
 
-/// The option for a post to quote.
 pub(super) const QUOTE: &str = "quote_url";
 
 /// The option that disables cards and quotes of links.

@@ -59,7 +59,6 @@ impl Pds<'_> {
     }
 }
 
-/// The URL of a method on a server.
 pub(super) fn address(server: &Url, method: &str) -> Url {
     let mut url = server.clone();
     url.set_path(&format!("/xrpc/{method}"));

@@ -1,5 +1,3 @@
-//! Links to posts.
-
 use url::Url;
 
 use super::record::COLLECTION;

@@ -57,10 +57,8 @@ impl Progress {
     }
 }
 
-/// How often a video is uploaded at most.
 const MAX_UPLOADS: u8 = 3;
 
-/// How long to wait before a video is uploaded again.
 const UPLOAD_AGAIN_AFTER: TimeDelta = TimeDelta::seconds(10);
 
 pub(super) struct Preparation<'a> {
@@ -71,7 +69,6 @@ pub(super) struct Preparation<'a> {
 }
 
 impl Preparation<'_> {
-    /// Takes one step, within the time limit.
     pub(super) async fn step(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
         with_timeout(STEP_LIMIT, self.next(request)).await
     }
@@ -92,7 +89,7 @@ impl Preparation<'_> {
         Ok(Step::Ready { progress: Some(progress.store()) })
     }
 
-    /// Takes one step of a picture. Returns when to take the next one.
+    /// Returns when to take the next step.
     async fn image(
         &self,
         request: &PublishRequest<'_>,
@@ -117,7 +114,7 @@ impl Preparation<'_> {
         }
     }
 
-    /// Takes one step of a video. Returns when to take the next one.
+    /// Returns when to take the next step.
     async fn video(
         &self,
         request: &PublishRequest<'_>,
@@ -158,7 +155,6 @@ impl Preparation<'_> {
         }
     }
 
-    /// Builds the record.
     async fn post(&self, request: &PublishRequest<'_>, files: &[File]) -> Result<Post, AttemptError> {
         let text = RichText::new(request.text);
         let mentioned_dids = people::mentioned(self.directory, request, &text).await?;
@@ -206,7 +202,6 @@ fn pixel_size(file: &Attachment) -> Option<(u32, u32)> {
     Some((pixels.width, pixels.height))
 }
 
-/// The result of a step, or an error if the step took too long.
 async fn with_timeout<T>(
     within: Duration,
     step: impl Future<Output = Result<T, AttemptError>>,

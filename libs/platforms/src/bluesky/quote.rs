@@ -34,7 +34,6 @@ enum QuoteError {
 }
 
 impl PostAddress {
-    /// The first post that a text links to.
     fn find_first(text: &RichText) -> Option<Self> {
         let records = text.text.split_whitespace().map(|it| it.trim_start_matches('('));
         let records = records.filter(|it| it.starts_with("at://"));
@@ -42,7 +41,6 @@ impl PostAddress {
         text.links().chain(records).find_map(Self::parse)
     }
 
-    /// The reference that records use.
     async fn reference(&self, directory: &Directory, pds: &Pds<'_>) -> Result<Value, QuoteError> {
         let author = directory.find(&self.author).await.map_err(|error| match error {
             IdentityError::Unreachable => QuoteError::Unreachable,

@@ -19,7 +19,6 @@ use crate::http_clients::HttpClients;
 use crate::kit::{CallError, Effect};
 use crate::publish_request::{PublishRequest, ReplyTo};
 
-/// The collection of posts.
 pub(super) const COLLECTION: &str = "app.bsky.feed.post";
 
 /// The timeout of the publish call. It may be sent twice, if the server requires another nonce and
@@ -61,7 +60,6 @@ impl Post {
         Ok(self)
     }
 
-    /// Whether the record's time is too old for it to be published now.
     pub(super) fn is_late(&self, now: DateTime<Utc>) -> bool {
         self.created_at().is_some_and(|it| it + LATE < now)
     }
@@ -92,16 +90,13 @@ pub(super) enum Stored {
 }
 
 pub(super) enum LookUp {
-    /// This post.
     Ours(Published),
-    /// Another record.
     Another,
     Nothing,
     /// The record could not be read; the reason.
     Unclear(String),
 }
 
-/// Builds the record of a post.
 pub(super) fn written(request: &PublishRequest<'_>, text: &str, facets: Vec<Value>, embed: Option<Value>) -> Value {
     let created_at = if request.publish_at + LATE < request.now { request.now } else { request.publish_at };
     let mut record = json!({"$type": COLLECTION, "text": text, "createdAt": time(created_at)});
@@ -124,7 +119,6 @@ fn time(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-/// Makes a post public.
 pub(super) async fn put(pds: &Pds<'_>, post: &Post) -> Result<Stored, AttemptError> {
     let body = json!({
         "repo": pds.session.did,

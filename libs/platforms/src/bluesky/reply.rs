@@ -15,17 +15,14 @@ use crate::http_clients;
 use crate::kit::{CallError, Effect, ErrorTable};
 use crate::response;
 
-/// A response with its whole body.
 pub(super) struct Reply {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
 }
 
-/// Why there is no response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum ReplyError {
-    /// The address is not allowed to be called.
     #[error("this service may not call its server: {0}")]
     Refused(#[from] EgressError),
     #[error(transparent)]
@@ -48,7 +45,6 @@ impl Reply {
         Ok(Self { status, headers, body })
     }
 
-    /// The body, if it has this form.
     pub(super) fn json<T: DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_slice(&self.body).ok()
     }

@@ -26,12 +26,10 @@ pub(super) enum ReadError {
 /// In bytes.
 const MAX_CID_BYTES: usize = 128;
 
-/// Whether this has the form of a record's hash.
 pub(super) fn is_cid(text: &str) -> bool {
     (1..=MAX_CID_BYTES).contains(&text.len()) && text.bytes().all(|it| it.is_ascii_alphanumeric())
 }
 
-/// Reads a record of an account on this server.
 pub(super) async fn read(
     http: &HttpClients,
     (server, did): (&Url, &str),

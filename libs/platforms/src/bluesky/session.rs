@@ -24,7 +24,6 @@ pub(super) const REFRESH_TIMEOUT: Duration = Duration::from_secs(28);
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Session {
     pub(super) did: Did,
-    /// The account's server.
     pub(super) pds: Url,
     pub(super) kind: Kind,
 }

@@ -28,7 +28,6 @@ use crate::publish_request::{FittedPicture, MediaBytes, MediaReadError, MediaRea
 
 const DID: &str = "did:plc:ewvi7nxzyoun6zhxrhs64oiz";
 
-/// An account on a fake server.
 struct Fixture {
     http: HttpClients,
     nonces: Nonces,

@@ -28,15 +28,11 @@ use super::upload::{open, with_file};
 use crate::kit::Effect;
 use crate::publish_request::PublishRequest;
 
-/// How an upload starts.
 pub(super) enum UploadStart {
-    /// The file is uploaded and processed.
     Whole(VideoJob),
-    /// The file is uploaded in parts.
     InParts(Upload),
 }
 
-/// Uploads a file whole, or starts an upload in parts.
 pub(super) async fn begin(
     service: &VideoService<'_>,
     request: &PublishRequest<'_>,

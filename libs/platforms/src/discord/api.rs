@@ -40,7 +40,6 @@ impl Api {
         self.call(Method::DELETE, key, now).effect(Effect::Private).expect_success().await
     }
 
-    /// Makes a message public.
     pub(super) async fn send(
         &self,
         key: &Key,
@@ -59,7 +58,6 @@ impl Api {
     }
 }
 
-/// Makes a call with a message; returns the response.
 pub(super) async fn send<T: DeserializeOwned>(call: Call, message: Message<'_>) -> Result<T, CallError> {
     let (call, feeding) = message.onto(call);
     multipart::answered(call.read(), feeding).await

@@ -72,7 +72,6 @@ pub(super) struct Role {
     pub(super) permissions: String,
 }
 
-/// A user in a server.
 #[derive(Deserialize)]
 pub(super) struct Member {
     pub(super) roles: Vec<Snowflake>,
@@ -176,7 +175,6 @@ impl Bot<'_> {
         self.get(&["guilds", &guild.to_string(), "members", &user.to_string()], &[]).await
     }
 
-    /// A channel or a thread that the bot may view.
     pub(super) async fn channel(self, channel: Snowflake) -> Result<Channel, CallError> {
         self.get(&["channels", &channel.to_string()], &[]).await
     }

@@ -70,7 +70,6 @@ struct ListedPosts {
     is_all: Result<(), &'static str>,
 }
 
-/// A post of our bot.
 #[derive(Clone)]
 struct Post {
     id: String,

@@ -52,7 +52,6 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The message of a webhook.
 pub(super) fn webhook_message<'a>(request: &PublishRequest<'a>) -> Message<'a> {
     let mut message = content(request, |_, attachment| attachment.media_id.to_string());
     for name in ["thread_name", "username", "avatar_url"] {

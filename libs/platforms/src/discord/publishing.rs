@@ -37,7 +37,6 @@ const LAST: Duration = Duration::from_secs(39);
 
 const GONE: &str = "the bot is no longer in the server";
 
-/// Makes the publish call.
 pub(super) async fn publish(
     bot: Bot<'_>,
     server: Server,

@@ -48,7 +48,6 @@ const MAX_FILE_BYTES: u64 = 10 << 20;
 /// The largest request is 25 MiB, including the form around the files.
 const MAX_ALL_BYTES: u64 = 24 << 20;
 
-/// The rules of every account.
 pub(super) fn rules(extra_rules: impl IntoIterator<Item = PostRule>) -> Rules {
     let rules = [
         // "Our API calculates length based on the number of codepoints" (discord-api-docs, issue

@@ -66,7 +66,6 @@ impl Server {
         Ok(writable.into_iter().map(|it| Choice { value: it.id.to_string(), label: label(it) }).collect())
     }
 
-    /// Whether the bot may read the messages of a channel.
     pub(super) async fn may_read(self, bot: Bot<'_>, channel: &Channel) -> Result<bool, CallError> {
         let (guild, member) = self.guild_and_member(bot).await?;
         Ok(has_permissions(self.permissions(&guild, &member, channel), VIEW_CHANNEL | READ_MESSAGE_HISTORY))
@@ -135,7 +134,6 @@ impl Guild {
     }
 }
 
-/// The kinds of channels that accept posts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A text or an announcement channel, which is one list of messages.

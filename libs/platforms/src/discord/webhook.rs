@@ -66,7 +66,6 @@ fn is_version(segment: &str) -> bool {
 /// The type of webhooks that users post with. The other types are Discord's own.
 const INCOMING: u8 = 1;
 
-/// A webhook, as Discord describes it.
 #[derive(Deserialize)]
 pub(super) struct Webhook {
     pub(super) id: Snowflake,
@@ -78,7 +77,6 @@ pub(super) struct Webhook {
     guild_id: Option<Snowflake>,
 }
 
-/// A webhook that was created for us.
 pub(super) struct CreatedWebhook {
     pub(super) webhook: Webhook,
     pub(super) token: SecretString,
@@ -97,7 +95,6 @@ impl CreatedWebhook {
 #[derive(Serialize, Deserialize)]
 pub(super) struct StoredWebhook {
     id: Snowflake,
-    /// The webhook's server.
     pub(super) guild: Option<Snowflake>,
     /// Whether it was created for us, so that it is deleted with the connection.
     pub(super) is_ours: bool,
@@ -125,7 +122,6 @@ impl Webhook {
     }
 }
 
-/// The key in these credentials, and what is stored with it.
 pub(super) fn load(credentials: &Credentials) -> Result<(Key, StoredWebhook), AttemptError> {
     let read = || {
         let stored: StoredWebhook = serde_json::from_str(credentials.extra.as_ref()?.expose_secret()).ok()?;

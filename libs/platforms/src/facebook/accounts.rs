@@ -45,7 +45,6 @@ pub(super) async fn list(
     if accounts.is_empty() { Err(no_usable_page(&all)) } else { Ok(accounts) }
 }
 
-/// Why no Page can be connected.
 fn no_usable_page(all: &[Page]) -> ConnectError {
     let names: Vec<_> = all.iter().filter_map(|it| it.name.as_deref()).take(MOST_NAMES).collect();
     ConnectError::Refused(if all.is_empty() {
@@ -66,7 +65,6 @@ pub(super) async fn one(graph: &Graph, caller: Caller<'_>, id: &str) -> Result<O
     Ok(profile(&pages::one(graph, caller, id).await?))
 }
 
-/// Whether the grant permits comments.
 pub(super) fn may_comment(credentials: &Credentials) -> bool {
     credentials.extra.is_none()
 }

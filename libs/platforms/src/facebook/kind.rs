@@ -54,7 +54,6 @@ impl<'a> Form<'a> {
     }
 }
 
-/// The rules of a Page.
 pub(super) fn rules(may_comment: bool) -> Rules {
     use MimeType::{Gif, Jpeg, Mp4, Png, Quicktime, Webp};
     let refused = |options: &[&str]| {

@@ -33,7 +33,6 @@ const PAGE: &str = "50";
 
 const SITE: &str = "https://www.facebook.com";
 
-/// A post in its Page's list.
 #[derive(Deserialize)]
 pub(super) struct Post {
     id: GraphId,
@@ -203,7 +202,6 @@ pub(super) fn published(request: &PublishRequest<'_>, form: Form<'_>, video: &Vi
     Published::new(id.clone(), at).with_url(url).with_handle(comment::VIDEO)
 }
 
-/// The URL of a post, from its id.
 pub(super) fn address(id: &str) -> String {
     format!("{SITE}/{id}")
 }

@@ -2,7 +2,6 @@
 //!
 //! Facts: a picture uploaded with `published=false` is shown by the one post that names it, and
 //! deleted after about a day. Source: `graph-api/reference/page/photos`.
-//! names it, and forgotten after a day or so. Source: `graph-api/reference/page/photos`.
 
 use std::time::Duration;
 
@@ -43,7 +42,6 @@ pub(super) struct Progress {
     pub(super) video: Option<Video>,
 }
 
-/// An unpublished picture.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Photo {
     pub(super) id: GraphId,

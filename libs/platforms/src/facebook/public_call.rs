@@ -30,7 +30,6 @@ const ASK: Duration = Duration::from_secs(8);
 /// If older pictures are refused, Facebook may have deleted them.
 const FORGOTTEN: TimeDelta = TimeDelta::hours(1);
 
-/// The response of a publish call.
 #[derive(Deserialize)]
 struct CreatedPost {
     id: GraphId,

@@ -70,12 +70,10 @@ impl Status {
         self.uploading_phase.bytes_transferred
     }
 
-    /// Whether Facebook is processing it.
     pub(super) fn is_worked_on(&self) -> bool {
         self.processing_phase.is("in_progress")
     }
 
-    /// Whether it waited too long and has expired.
     pub(super) fn is_expired(&self) -> bool {
         self.whole == "expired"
     }
@@ -90,7 +88,6 @@ impl Status {
         self.publishing_phase.is("in_progress")
     }
 
-    /// Why it failed, if it did.
     pub(super) fn failed(&self) -> Option<String> {
         let phases = [&self.uploading_phase, &self.processing_phase, &self.publishing_phase];
         if self.whole != "error" && !phases.iter().any(|it| it.is("error")) {

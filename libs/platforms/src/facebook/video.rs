@@ -43,17 +43,11 @@ pub(super) struct Video {
     method: UploadMethod,
 }
 
-/// How the video is uploaded.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum UploadMethod {
     /// In parts: the next one is from `start` to `end`; none is left if these are equal.
-    Parts {
-        /// Id of the upload session.
-        session: String,
-        start: u64,
-        end: u64,
-    },
+    Parts { session: String, start: u64, end: u64 },
     Address {
         url: Url,
         #[serde(default, with = "chrono::serde::ts_milliseconds_option")]
@@ -86,8 +80,7 @@ impl Next {
     }
 }
 
-/// One step of a video: its creation, one of its parts, or a read of its status. Returns when the
-/// next step is due.
+/// Returns when the next step is due.
 pub(super) async fn step(
     facebook: &Facebook,
     request: &PublishRequest<'_>,
@@ -183,7 +176,6 @@ async fn upload_next_part(
     Ok(request.now)
 }
 
-/// Sends a part, and returns which bytes come next.
 async fn part(
     facebook: &Facebook,
     request: &PublishRequest<'_>,

@@ -112,7 +112,6 @@ impl Site {
         }
     }
 
-    /// What a site says of itself; `None` for anything else.
     pub(super) fn parse(body: &[u8]) -> Option<Self> {
         serde_json::from_slice(body).ok().map(|Sites { site }| site)
     }
@@ -127,7 +126,6 @@ impl Api {
         &self.http
     }
 
-    /// The site, as it describes itself to everyone.
     pub(super) async fn site(&self, admin: &Url, now: DateTime<Utc>) -> Result<Site, CallError> {
         let Sites { site } = self.client(admin).call_encoded(Auth::anonymous(now), Method::GET, "site/").read().await?;
         Ok(site)
@@ -163,7 +161,6 @@ impl Api {
         read_post(self.call(grant, now, Method::GET, &format!("posts/{id}/")), Effect::Read).await
     }
 
-    /// Creates a post from HTML.
     pub(super) async fn create(&self, grant: &Grant, post: &Value, now: DateTime<Utc>) -> Result<Post, CallError> {
         let call = self.call(grant, now, Method::POST, "posts/?source=html").json(&json!({ "posts": [post] }));
         read_post(call.timeout(WRITE), Effect::Private).await
@@ -182,7 +179,7 @@ impl Api {
         read_post(call.query(&query).json(&json!({ "posts": [fields] })).timeout(WRITE), Effect::Public).await
     }
 
-    /// Uploads a file with this name, below `images` or `media`. Returns its URL, at which everyone can read it.
+    /// Uploads below `images` or `media`. Everyone can read the file at the returned URL.
     pub(super) async fn upload(
         &self,
         request: &PublishRequest<'_>,

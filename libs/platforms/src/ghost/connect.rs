@@ -52,7 +52,7 @@ const MAX_BYTES: usize = 64 << 10;
 /// The largest file that can be uploaded within one step. A site does not report its limit.
 const MAX_FILE_BYTES: u64 = 100_000_000;
 
-/// The rules of every site. A site does not report its limits.
+/// A site does not report its limits.
 pub(super) fn rules() -> Rules {
     Rules::new(
         TITLE,

@@ -14,7 +14,6 @@ const MAX_TITLE: usize = 255;
 /// The longest alternative text of a feature image, in characters (Ghost's schema).
 const MAX_FEATURE_ALT: usize = 191;
 
-/// The fields of a draft with everything that the post has.
 pub(super) fn draft(request: &PublishRequest<'_>, files: &[PreparedFile<'_, String>]) -> Result<Value, CallError> {
     let options = request.options;
     let (title, text) = title_and_text(request.text, options.text("title"), MAX_TITLE);
@@ -49,7 +48,6 @@ fn alt_text<'a>(file: &PreparedFile<'a, String>) -> &'a str {
     file.attachment.alt_text.as_ref().map_or("", |it| it.as_str())
 }
 
-/// A card of the editor.
 fn card(file: &PreparedFile<'_, String>) -> String {
     let (url, alt) = (escaped(file.uploaded), escaped(alt_text(file)));
     match file.attachment.mime_type.file_type() {

@@ -71,7 +71,6 @@ impl LocalPost {
     }
 }
 
-/// The body of the publish call.
 pub(super) fn body(text: &str, options: &Options, picture: Option<&str>) -> Result<Value, CallError> {
     let language = options.text(LANGUAGE).unwrap_or("en");
     let mut post = json!({ "topicType": topic(options), "languageCode": language, "summary": text });

@@ -15,7 +15,6 @@ use crate::kit::{Auth, Call, CallError, Effect, ErrorKind, Grant};
 /// The most pages of one list: 100 accounts, and 500 locations of each.
 const MAX_PAGES: usize = 5;
 
-/// The most locations of a person.
 const MAX_LOCATIONS: usize = 500;
 
 const PARALLEL_LISTS: usize = 5;

@@ -1,5 +1,3 @@
-//! Account info of Instagram.
-
 use domain::connection::AccountInfo;
 use serde::Deserialize;
 

@@ -19,7 +19,6 @@ pub(super) fn is_story(request: &PublishRequest<'_>) -> bool {
     request.options.text(KIND) == Some(STORY)
 }
 
-/// The parameters of a container.
 pub(super) fn fields(request: &PublishRequest<'_>, form: Form<'_>) -> Fields {
     match form {
         // The rules refuse a post without files; so does Instagram.

@@ -38,7 +38,6 @@ pub(super) enum LoginMethod {
     Facebook,
 }
 
-/// The settings of an operator.
 pub(super) struct LoginSettings {
     pub(super) by: LoginMethod,
     /// Replaces the default scopes.
@@ -80,7 +79,6 @@ const SCOPES_OF_FACEBOOK: &[&str] = &[
 /// Additional fields of each Page.
 const OF_A_PAGE: &str = "instagram_business_account{id,username,name,profile_picture_url}";
 
-/// How accounts are connected, with the API that calls for them use.
 pub(super) struct Login {
     pub(super) graph: Graph,
     way: LoginOAuth,
@@ -146,7 +144,6 @@ impl Login {
         }
     }
 
-    /// The URL of the authorization page.
     pub(super) async fn page(&self, request: &AuthorizationRequest) -> Result<String, ConnectError> {
         self.graph.check_reach(&request.urls)?;
         let scopes = self.scopes();
@@ -156,7 +153,6 @@ impl Login {
         }
     }
 
-    /// The accounts that the user authorized.
     pub(super) async fn complete(
         &self,
         callback: &Callback,
@@ -194,7 +190,7 @@ impl Login {
         }
     }
 
-    /// The current account info; `None` if it cannot be an account.
+    /// `None` if it cannot be an account.
     pub(super) async fn account_details(
         &self,
         caller: Caller<'_>,
@@ -213,7 +209,6 @@ impl Login {
         matches!(self.way, LoginOAuth::Facebook(_))
     }
 
-    /// Whether revocation ends the grant of all accounts of the user.
     pub(super) fn revokes_all(&self) -> bool {
         matches!(self.way, LoginOAuth::Facebook(_))
     }
@@ -230,7 +225,6 @@ impl Login {
     }
 }
 
-/// Why no account can be connected.
 fn no_usable_account(pages: &[Page]) -> ConnectError {
     let linked: Vec<_> = pages.iter().filter_map(|it| it.instagram.as_ref()?.username.as_deref()).collect();
     ConnectError::Refused(if pages.is_empty() {

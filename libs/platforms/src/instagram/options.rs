@@ -99,8 +99,6 @@ fn is_username(it: &str) -> bool {
     it.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'.' | b'_'))
 }
 
-/// The rules of an account.
-///
 /// The unit of the text's length is not documented; UTF-16 is the strictest usual one.
 pub(super) fn rules() -> Rules {
     use MimeType::{Jpeg, Mp4, Png, Quicktime, Webp};

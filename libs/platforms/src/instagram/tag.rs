@@ -1,5 +1,3 @@
-//! Tags: accounts that a file shows.
-
 use serde_json::{Value, json};
 
 /// A tag: `name`, or `name 0.5 0.8` with its position from the left and from the top.
@@ -24,7 +22,6 @@ pub(super) enum TagPosition {
 const MIDDLE: (f64, f64) = (0.5, 0.5);
 
 impl<'a> Tag<'a> {
-    /// `None` if the text is not a tag.
     pub(super) fn read(written: &'a str) -> Option<Self> {
         let mut parts = written.split(' ');
         let name = parts.next().filter(|it| is_name(it))?;
@@ -36,7 +33,6 @@ impl<'a> Tag<'a> {
         }
     }
 
-    /// The tag as a parameter of the call.
     pub(super) fn json(&self, positions: TagPosition) -> Value {
         let at = match positions {
             TagPosition::Needed => Some(self.at.unwrap_or(MIDDLE)),

@@ -35,7 +35,6 @@ pub(crate) struct ApiClient {
     headers: HeaderMap,
 }
 
-/// How the host is known.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum HostOrigin {
     /// It is in the code or in the settings of the deployment.
@@ -44,7 +43,6 @@ enum HostOrigin {
     Named,
 }
 
-/// The credentials and the time of a call.
 #[derive(Clone, Copy)]
 pub(crate) struct Auth<'a> {
     token: Option<&'a SecretString>,
@@ -85,12 +83,10 @@ impl<'a> Auth<'a> {
 }
 
 impl ApiClient {
-    /// A host in the code or in the settings.
     pub(crate) fn known(http: HttpClients, base_url: Url, errors: &'static ErrorTable) -> Self {
         Self { http, base_url, reach: HostOrigin::Known, errors, upload_hosts: &[], headers: HeaderMap::new() }
     }
 
-    /// A host that a user named.
     pub(crate) fn named(http: HttpClients, base_url: Url, errors: &'static ErrorTable) -> Self {
         Self { reach: HostOrigin::Named, ..Self::known(http, base_url, errors) }
     }
@@ -101,7 +97,6 @@ impl ApiClient {
         Self { upload_hosts, ..self }
     }
 
-    /// Sends a header with every call.
     #[must_use]
     pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
@@ -189,7 +184,6 @@ impl ApiClient {
         Call { request, context, max_bytes: MAX_RESPONSE_BYTES, also_success: None, unread: ReadFailure::default() }
     }
 
-    /// The error for a success that is not in the documented form.
     pub(crate) fn unreadable(&self, effect: Effect) -> CallError {
         CallError::unreadable(self.errors.title, effect)
     }
@@ -200,7 +194,6 @@ fn is_at(host: &str, pattern: &str) -> bool {
     if pattern.starts_with('.') { host.ends_with(pattern) } else { host == pattern }
 }
 
-/// A call before it is made.
 #[must_use = "nothing is sent before `read`, `done` or `response`"]
 pub(crate) struct Call {
     request: Result<RequestBuilder, CallError>,
@@ -221,7 +214,6 @@ struct Context {
     may_have_published: bool,
 }
 
-/// A success, read to its end.
 pub(crate) struct ApiResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
@@ -234,7 +226,6 @@ impl Call {
         self
     }
 
-    /// Uses another error table than that of the host.
     pub(crate) fn errors(mut self, errors: &'static ErrorTable) -> Self {
         self.context.errors = errors;
         self
@@ -250,7 +241,6 @@ impl Call {
         Self { max_bytes, ..self }
     }
 
-    /// Accepts this status as a success, too.
     pub(crate) fn accept(self, status: StatusCode) -> Self {
         Self { also_success: Some(status), ..self }
     }
@@ -312,7 +302,6 @@ impl Call {
         Self { request: self.request.map(change), ..self }
     }
 
-    /// Sends the call, and reads the response as JSON.
     pub(crate) async fn read<T: DeserializeOwned>(self) -> Result<T, CallError> {
         let context = self.context;
         let response = self.response().await?;
@@ -328,7 +317,6 @@ impl Call {
         if is_page(&response.body) { Err(context.unreadable()) } else { Ok(()) }
     }
 
-    /// Sends the call, and returns the response of a success.
     pub(crate) async fn response(self) -> Result<ApiResponse, CallError> {
         let Self { request, context, max_bytes, also_success, unread } = self;
         let title = context.errors.title;
@@ -377,7 +365,6 @@ impl Context {
     }
 }
 
-/// Whether a body is an HTML page.
 fn is_page(body: &[u8]) -> bool {
     let start = body.trim_ascii_start();
     let starts_with = |it: &str| start.get(..it.len()).is_some_and(|start| start.eq_ignore_ascii_case(it.as_bytes()));

@@ -35,7 +35,6 @@ pub(crate) struct CallError {
     pub(crate) status: Option<StatusCode>,
     /// The platform's codes, the most general first.
     pub(crate) codes: Vec<String>,
-    /// The user message.
     pub(crate) message: String,
     /// When the platform accepts the next call.
     pub(crate) retry_at: Option<DateTime<Utc>>,
@@ -71,7 +70,6 @@ impl fmt::Debug for CallError {
 }
 
 impl CallError {
-    /// An error without a response of the platform.
     pub(crate) fn new(kind: ErrorKind, effect: Effect, message: impl Into<String>) -> Self {
         Self {
             kind,
@@ -131,7 +129,6 @@ impl CallError {
         self.kind != ErrorKind::Intermediary && self.status == Some(status)
     }
 
-    /// A value of the response, by its JSON pointer.
     pub(crate) fn value(&self, pointer: &str) -> Option<&Value> {
         match &self.details {
             Details::Response(body) => body.pointer(pointer),

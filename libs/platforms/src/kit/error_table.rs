@@ -53,7 +53,6 @@ pub(crate) struct ErrorRule {
     user_message: Option<&'static str>,
 }
 
-/// Where a response states when calls are accepted again.
 #[derive(Clone, Copy)]
 pub(crate) enum Reset {
     /// A header with Unix seconds, which counts while the other one is 0.
@@ -83,7 +82,6 @@ impl ErrorRule {
         user_message: None,
     };
 
-    /// Responses with this status.
     pub(crate) const fn status(status: u16) -> Self {
         Self { status: Some(status), ..Self::ANY }
     }
@@ -214,7 +212,6 @@ impl ErrorTable {
         }
     }
 
-    /// Whether a success status carries an error.
     pub(crate) fn is_error_in_success(&self, body: &[u8]) -> bool {
         serde_json::from_slice((self.json_of)(body)).is_ok_and(|it| (self.is_error)(&it))
     }
@@ -258,7 +255,6 @@ impl ErrorTable {
     }
 }
 
-/// The status with its name, if it has one.
 fn format_status(status: StatusCode) -> String {
     let name = status.canonical_reason().map(|it| format!(" {it}"));
     format!("{}{}", status.as_str(), name.unwrap_or_default())

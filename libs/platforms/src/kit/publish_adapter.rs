@@ -31,7 +31,6 @@ const SNAPSHOT_TIMEOUT: TimeDelta = TimeDelta::minutes(2);
 
 #[async_trait::async_trait]
 pub(crate) trait PublishAdapter: Platform {
-    /// The name of the platform for the user.
     const TITLE: &'static str;
 
     /// How long a cut-off publish call may still take effect, and appear in lists.
@@ -117,7 +116,6 @@ pub(crate) trait PublishAdapter: Platform {
         prepared: &Prepared<'_, Self::Uploaded>,
     ) -> Result<Published, CallError>;
 
-    /// How to find the outcome of a lost publish call.
     fn look_up_method(&self, request: &PublishRequest<'_>) -> LookUpMethod;
 
     /// The outcome for the post with our reference, or that of [`Self::prepare_post`]; for
@@ -150,7 +148,6 @@ pub(crate) trait PublishAdapter: Platform {
         Err(not_implemented("lists no posts"))
     }
 
-    /// How a listed post compares with ours.
     fn compare(
         &self,
         request: &PublishRequest<'_>,
@@ -200,7 +197,6 @@ pub(crate) struct Prepared<'a, U> {
     pub(crate) extra: &'a Value,
 }
 
-/// A file that is ready for the publish call.
 pub(crate) struct PreparedFile<'a, U> {
     pub(crate) attachment: &'a Attachment,
     pub(crate) uploaded: &'a U,

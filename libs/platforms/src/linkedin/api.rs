@@ -71,7 +71,6 @@ struct CreatedComment {
     comment_urn: String,
 }
 
-/// The response to an action.
 #[derive(Deserialize)]
 pub(super) struct Action<T> {
     pub(super) value: T,
@@ -104,7 +103,6 @@ impl Api {
         }
     }
 
-    /// The member of a token, by `OpenID` Connect or without.
     pub(super) async fn member(&self, auth: Auth<'_>, has_openid: bool) -> Result<Member, CallError> {
         if has_openid {
             return self.client.get(auth, &["v2", "userinfo"]).read().await;
@@ -112,7 +110,7 @@ impl Api {
         self.client.get(auth, &["v2", "me"]).read::<LegacyMember>().await.map(Member::from)
     }
 
-    /// Makes a post public; returns its URN.
+    /// Returns the URN of the post.
     pub(super) async fn create_post(&self, auth: Auth<'_>, author: &str, body: &Value) -> Result<String, CallError> {
         let call = self.rest(auth, Method::POST, "posts").errors(errors::for_author(author));
         let response = call.effect(Effect::Public).json(body).timeout(PUBLISH).response().await?;
@@ -158,7 +156,6 @@ impl Api {
         if tag.is_empty() { Err(self.unreadable(Effect::Private)) } else { Ok(tag.to_owned()) }
     }
 
-    /// An upload call for posts of this owner.
     pub(super) fn private(&self, auth: Auth<'_>, owner: &str, path: &str) -> Call {
         self.rest(auth, Method::POST, path).errors(errors::for_author(owner)).effect(Effect::Private)
     }
@@ -172,7 +169,6 @@ impl Api {
         self.rest(auth, Method::GET, path).max_bytes(MAX_RESPONSE_BYTES)
     }
 
-    /// A file of this collection.
     pub(super) fn file(&self, auth: Auth<'_>, owner: &str, collection: &str, urn: &str) -> Call {
         self.get(auth, &format!("{collection}/{}", encoded(urn))).errors(errors::for_author(owner))
     }
@@ -189,18 +185,15 @@ impl Api {
         if is_urn(&urn) { Ok(urn) } else { Err(self.client.unreadable(Effect::Private)) }
     }
 
-    /// The error for a successful response that is not in the documented form.
     pub(super) fn unreadable(&self, effect: Effect) -> CallError {
         self.client.unreadable(effect)
     }
 }
 
-/// The path of the comments on a post.
 pub(super) fn comments(post: &str) -> String {
     format!("socialActions/{}/comments", encoded(post))
 }
 
-/// The URN of the created post.
 fn created(headers: &HeaderMap) -> Option<String> {
     let urn = ["x-restli-id", "x-linkedin-id"].iter().find_map(|it| headers.get(*it)?.to_str().ok());
     Some(urn?.replace("%3A", ":")).filter(|it| is_urn(it))

@@ -20,7 +20,6 @@ const THUMBNAIL_TIMEOUT: Duration = Duration::from_secs(12);
 /// In characters.
 const MAX_TITLE: usize = 400;
 
-/// A card, as a post shows it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Article {
     source: String,

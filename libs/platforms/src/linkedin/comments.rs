@@ -15,7 +15,6 @@ use crate::kit::{Auth, CallError, ListedPost, PostPage};
 use crate::publish_request::PublishRequest;
 use crate::recognition::PostMatch;
 
-/// The page size of the list.
 const PAGE: usize = 50;
 
 pub(super) const OF_A_MEMBER: &str =

@@ -32,7 +32,6 @@ pub(super) async fn upload(
     Ok(UploadStep::Processing(UploadState::new(urn), None))
 }
 
-/// Reads the processing status.
 pub(super) async fn status(
     api: &Api,
     request: &PublishRequest<'_>,

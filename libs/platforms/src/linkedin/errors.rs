@@ -73,7 +73,6 @@ pub(super) static UPLOAD_URL_ERRORS: ErrorTable = ErrorTable {
     ..BASE
 };
 
-/// The error table of calls for this author.
 pub(super) fn for_author(author: &str) -> &'static ErrorTable {
     if author.starts_with(PAGE_PREFIX) { &PAGE_ERRORS } else { &MEMBER_ERRORS }
 }

@@ -8,7 +8,6 @@
 
 use domain::rich_text::can_start_after;
 
-/// The characters with a meaning.
 const RESERVED: &[char] = &['\\', '|', '{', '}', '@', '[', ']', '(', ')', '<', '>', '#', '*', '_', '~'];
 
 /// The characters, other than white space, after which a hashtag may begin. None of them is common

@@ -16,13 +16,11 @@ use crate::kit::{Auth, CallError, Effect, ErrorKind, ListedPost, PostPage, Prepa
 use crate::publish_request::PublishRequest;
 use crate::recognition::{ClaimsError, PostMatch};
 
-/// The page size of the post list.
 const PAGE: usize = 50;
 
 pub(super) const OF_A_MEMBER: &str = "LinkedIn does not let an app read a member's posts; check \
                                       https://www.linkedin.com/in/me/recent-activity/all/";
 
-/// A post of a listed page.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Post {

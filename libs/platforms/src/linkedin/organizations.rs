@@ -12,7 +12,6 @@ use super::PAGE_PREFIX;
 use super::api::Api;
 use crate::kit::{Auth, CallError};
 
-/// The roles that may post.
 const MAY_POST: &[&str] = &["ADMINISTRATOR", "CONTENT_ADMIN", "CONTENT_ADMINISTRATOR"];
 
 /// The page size of the role list, and how many of its pages are read.
@@ -44,7 +43,6 @@ struct Organization {
     vanity_name: Option<String>,
 }
 
-/// The pages for which the member may post.
 pub(super) async fn all(api: &Api, auth: Auth<'_>) -> Result<Vec<AccountInfo>, CallError> {
     let mut ids: Vec<u64> = Vec::new();
     for page in 0..MOST_PAGES {
@@ -62,7 +60,6 @@ pub(super) async fn all(api: &Api, auth: Auth<'_>) -> Result<Vec<AccountInfo>, C
     fetch_pages(api, auth, &ids).await
 }
 
-/// The page with this URN.
 pub(super) async fn one(api: &Api, auth: Auth<'_>, name: &str) -> Result<Option<AccountInfo>, CallError> {
     let Some(number) = number(name) else { return Ok(None) };
     Ok(fetch_pages(api, auth, &[number]).await?.pop())

@@ -49,7 +49,6 @@ impl Default for Version {
 }
 
 impl Version {
-    /// The header value of calls.
     pub(super) fn header(&self) -> HeaderValue {
         HeaderValue::from_str(&self.name).unwrap_or_else(|error| unreachable!("six digits: {error}"))
     }

@@ -27,7 +27,6 @@ const STATUS_LAG: TimeDelta = TimeDelta::seconds(150);
 /// The status of a video that is not finalized, or whose status lags behind.
 const WAITING_UPLOAD: &str = "WAITING_UPLOAD";
 
-/// The state of an upload that later steps need.
 #[derive(Default, Serialize, Deserialize)]
 struct Upload {
     token: String,
@@ -73,7 +72,6 @@ struct Status {
     processing_failure_reason: Option<String>,
 }
 
-/// Announces the upload.
 pub(super) async fn begin(
     api: &Api,
     request: &PublishRequest<'_>,
@@ -97,7 +95,7 @@ pub(super) async fn begin(
     Ok(UploadStep::Parts(state.with_extra(upload.stored()).expires_at(upload_urls_expire_at)))
 }
 
-/// Sends a part; returns its tag.
+/// Returns the part's tag.
 pub(super) async fn send(
     api: &Api,
     request: &PublishRequest<'_>,
@@ -133,7 +131,6 @@ pub(super) async fn finish(
     Ok(UploadStep::Processing(state.clone().with_extra(finalized.stored()), None))
 }
 
-/// Reads the processing status.
 pub(super) async fn status(
     api: &Api,
     request: &PublishRequest<'_>,
@@ -159,7 +156,6 @@ async fn read(api: &Api, request: &PublishRequest<'_>, state: &UploadState) -> R
     api.file(Auth::post(request), &request.profile.account_id, "videos", &state.id).read().await.map_err(for_file)
 }
 
-/// The upload has to start again.
 fn expired(reason: &str) -> CallError {
     CallError::new(ErrorKind::PreparationExpired, Effect::Private, reason)
 }

@@ -1,5 +1,3 @@
-//! The account info of an account.
-
 use domain::connection::AccountInfo;
 use domain::web_address::is_web_address;
 

@@ -70,7 +70,6 @@ impl Api {
         sent.map_err(|it| CallError::from_transport(it, context.effect, WHO))
     }
 
-    /// The response of a successful call, as JSON.
     async fn read<T: DeserializeOwned>(
         &self,
         url: &Url,
@@ -87,7 +86,6 @@ impl Context {
         Self { effect, errors: &ERRORS, now }
     }
 
-    /// Checks that the call was successful, and parses its response.
     async fn expected<T: DeserializeOwned>(self, response: Response, max_bytes: usize) -> Result<T, CallError> {
         let Self { effect, errors, now } = self;
         let (status, headers) = (response.status(), response.headers().clone());

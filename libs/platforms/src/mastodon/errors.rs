@@ -7,7 +7,6 @@ use super::rate_limit;
 use super::software::Software;
 use crate::kit::{CallError, ErrorKind, ErrorRule, ErrorTable, Reset};
 
-/// The server's name in user messages.
 pub(super) const WHO: &str = "the server";
 
 /// Most messages are in the language of the account, so the status decides. The texts in these

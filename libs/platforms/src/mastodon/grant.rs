@@ -64,7 +64,6 @@ impl Default for Endpoints {
 #[derive(Serialize, Deserialize)]
 pub(super) struct Memory {
     pub(super) grant: Grant,
-    /// The rules of the server.
     pub(super) rules: Rules,
     /// The domain of the server's accounts as the server states it, if that is not its own name.
     pub(super) domain: Option<Server>,
@@ -72,7 +71,6 @@ pub(super) struct Memory {
     pub(super) issuer: Option<String>,
 }
 
-/// The stored server cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("the stored server of this account cannot be read; connect the account again")]
 pub(super) struct UnreadableGrant;

@@ -17,7 +17,6 @@ use crate::recognition::{self, Listed, PostMatch, Recognition, Timeline, Timelin
 /// How far a server's clock may be behind ours.
 const CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
 
-/// Why the listing could not be read.
 #[derive(Debug)]
 pub(super) enum ListingError {
     Disconnected {
@@ -44,12 +43,10 @@ impl From<CallError> for ListingError {
     }
 }
 
-/// Looks for the status of a request among those of its account.
 pub(super) struct StatusTimeline<'a> {
     pub(super) api: &'a Api,
     pub(super) grant: &'a Grant,
     pub(super) request: &'a PublishRequest<'a>,
-    /// The state of the preparation.
     pub(super) progress: &'a Progress,
     pub(super) watch: &'a Deadline,
 }
@@ -82,7 +79,6 @@ impl StatusTimeline<'_> {
         }
     }
 
-    /// Compares the text of a status with ours.
     async fn compare_text(&self, status: &Status) -> Result<PostMatch, CallError> {
         let now = self.watch.now();
         let source = match status.source() {

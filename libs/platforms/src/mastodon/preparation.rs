@@ -61,7 +61,6 @@ pub(super) struct Progress {
 #[derive(Serialize, Deserialize)]
 struct Processing {
     id: String,
-    /// How many status calls were made.
     looks: u32,
 }
 
@@ -72,7 +71,6 @@ pub(super) struct Preparation<'a> {
 }
 
 impl Preparation<'_> {
-    /// Takes one step: uploads a file, checks a file that is being processed, or reads the listing.
     pub(super) async fn step(&self) -> Result<Step, AttemptError> {
         let request = self.request;
         let progress = Progress::load(request).unwrap_or_default();
@@ -214,7 +212,6 @@ impl Progress {
         serde_json::to_string(self).ok()
     }
 
-    /// Adds a file that is ready.
     fn with(self, file: Uploaded) -> Self {
         let Self { mut media, own_visibility, before, .. } = self;
         media.push(file);
@@ -234,7 +231,6 @@ impl Progress {
     }
 }
 
-/// How long to wait before the next status call for a file.
 fn poll_interval(looks: u32) -> TimeDelta {
     TimeDelta::seconds(1 << looks.min(5)).min(LONGEST_WAIT)
 }

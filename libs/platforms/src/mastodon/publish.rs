@@ -152,7 +152,6 @@ fn may_be_unlisted(request: &PublishRequest<'_>, grant: &Grant, progress: &Progr
 }
 
 impl Mastodon {
-    /// Makes the publish call.
     async fn post(
         &self,
         request: &PublishRequest<'_>,

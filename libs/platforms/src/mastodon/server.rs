@@ -5,10 +5,8 @@ use url::{Position, Url};
 
 use crate::connect_flow::ConnectError;
 
-/// The name of the form field.
 pub(super) const FIELD: &str = "server";
 
-/// The example in the form.
 pub(super) const EXAMPLE: &str = "mastodon.social";
 
 /// More than any name of a server with a path after it, in bytes.
@@ -76,7 +74,6 @@ impl Server {
         Url::parse(&url[..Position::BeforePath]).ok().map(Self)
     }
 
-    /// The server of a URL as text.
     pub(super) fn named(issuer: &str) -> Option<Self> {
         Self::from_url(&Url::parse(issuer).ok()?)
     }
@@ -125,7 +122,6 @@ impl TryFrom<String> for Server {
     }
 }
 
-/// The form error for input that names no usable server.
 pub(super) fn refused(message: String) -> ConnectError {
     ConnectError::Field { name: FIELD, message }
 }

@@ -139,7 +139,6 @@ impl Software {
         matches!(self, Self::GoToSocial | Self::Pleroma | Self::Akkoma)
     }
 
-    /// Whether a post may have more than one video.
     pub(super) const fn takes_videos(self) -> bool {
         !matches!(self, Self::Mastodon | Self::Other)
     }
@@ -150,7 +149,6 @@ impl Software {
         !matches!(self, Self::Pixelfed)
     }
 
-    /// Whether a post needs a picture or video.
     pub(super) const fn needs_media(self) -> bool {
         matches!(self, Self::Pixelfed)
     }

@@ -30,7 +30,6 @@ const SEND: Duration = Duration::from_secs(15);
 /// The most bytes of a page of events, each of which may have 64 KiB.
 const MAX_PAGE_BYTES: usize = 8 << 20;
 
-/// Events per page.
 const PAGE: &str = "100";
 
 /// The longest id of an event, or URI of a file, in bytes.
@@ -42,7 +41,6 @@ const LOGIN: &[&str] = &["_matrix", "client", "v3", "login"];
 /// The event that creates a room.
 pub(super) const CREATE: &str = "m.room.create";
 
-/// The client-server API.
 #[derive(Clone)]
 pub(super) struct Api {
     pub(super) http: HttpClients,
@@ -61,7 +59,6 @@ impl<'a> Device<'a> {
     }
 }
 
-/// The user's proof of identity.
 pub(super) enum Proof<'a> {
     Password(&'a UserId, &'a SecretString),
     /// The one-time token from the homeserver's page.
@@ -87,7 +84,6 @@ impl Tokens {
     }
 }
 
-/// A device that was just created.
 #[derive(Deserialize)]
 pub(super) struct LoggedIn {
     pub(super) user_id: String,
@@ -143,7 +139,6 @@ struct Sent {
     event_id: String,
 }
 
-/// A page of messages of a room.
 #[derive(Deserialize)]
 pub(super) struct Messages {
     pub(super) chunk: Vec<RoomEvent>,
@@ -204,7 +199,6 @@ impl Api {
         Ok(!versions.is_empty() && self.flows(server, now).await.is_ok())
     }
 
-    /// The authorization server that a homeserver names.
     pub(super) async fn auth_metadata(&self, server: &Homeserver, now: DateTime<Utc>) -> Result<Metadata, CallError> {
         self.client(server).get(Auth::anonymous(now), &["_matrix", "client", "v1", "auth_metadata"]).read().await
     }
@@ -215,7 +209,6 @@ impl Api {
         Ok(flows.into_iter().map(|it| it.kind).collect())
     }
 
-    /// Creates a device of this name, with the user's proof.
     pub(super) async fn log_in(
         &self,
         server: &Homeserver,
@@ -237,7 +230,6 @@ impl Api {
         call.json(&body).read().await
     }
 
-    /// Refreshes the tokens of a device.
     pub(super) async fn refresh(
         &self,
         server: &Homeserver,
@@ -284,7 +276,6 @@ impl Api {
         Ok(None)
     }
 
-    /// The ids of the rooms that a user has joined.
     pub(super) async fn joined_rooms(&self, device: Device<'_>) -> Result<Vec<String>, CallError> {
         let call = self.call(device, Method::GET, &["_matrix", "client", "v3", "joined_rooms"]);
         let JoinedRooms { joined_rooms } = call.max_bytes(MAX_PAGE_BYTES).read().await?;
@@ -306,12 +297,11 @@ impl Api {
         }
     }
 
-    /// Whether messages in a room have to be encrypted.
     pub(super) async fn is_encrypted(&self, device: Device<'_>, room: &str) -> Result<bool, CallError> {
         Ok(self.state(device, room, "m.room.encryption").await?.is_some())
     }
 
-    /// Uploads a file under this name; returns its `mxc://` URI.
+    /// Returns the file's `mxc://` URI.
     pub(super) async fn upload(
         &self,
         device: Device<'_>,
@@ -327,7 +317,7 @@ impl Api {
         if is_mxc_uri(&content_uri) { Ok(content_uri) } else { Err(unreadable()) }
     }
 
-    /// Sends a message to a room; returns the id of the event.
+    /// Returns the id of the event.
     pub(super) async fn send(
         &self,
         device: Device<'_>,

@@ -23,7 +23,6 @@ const HOMESERVER: &str = "homeserver";
 /// The login type of a page that redirects back to a client.
 const PAGE: &str = "m.login.sso";
 
-/// The connect form.
 pub(super) const FIELDS: &[Field] = &[
     Field::new(USER, "Your Matrix ID", "@alice:example.org"),
     Field {
@@ -81,7 +80,6 @@ impl Matrix {
         Ok(AuthorizeStep::Accounts(vec![self.connected(grant, tokens.credentials(now), now).await?]))
     }
 
-    /// Redirects the user to the page of their homeserver.
     async fn redirect_to_login(
         &self,
         home: FoundHomeserver,
@@ -131,7 +129,6 @@ impl Matrix {
         Ok(page.into())
     }
 
-    /// Whether the operator named this homeserver.
     fn is_trusted_for_sso(&self, server: &Homeserver) -> bool {
         self.sso_homeservers.iter().any(|it| it.base().origin() == server.base().origin())
     }
@@ -242,7 +239,6 @@ impl Matrix {
         Ok((logged_in.tokens, Session::Login))
     }
 
-    /// The account info and rules of an account.
     pub(super) async fn about_user(&self, device: Device<'_>, user: &UserId) -> Result<AccountDetails, CallError> {
         let (name, limit) = futures::try_join!(self.api.display_name(device, user), self.api.upload_limit(device))?;
         let profile = AccountInfo {

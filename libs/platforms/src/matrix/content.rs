@@ -32,13 +32,11 @@ pub(super) struct Message {
 }
 
 impl Message {
-    /// Whether this event content is our message.
     pub(super) fn is_in(&self, content: &Value) -> bool {
         content[REFERENCE] == self.transaction.as_str()
     }
 }
 
-/// The messages of a post whose files are at these URIs.
 pub(super) fn messages(request: &PublishRequest<'_>, uploaded: &[String]) -> Result<Vec<Message>, AttemptError> {
     let files = request.media.iter().zip(uploaded).enumerate();
     let mut contents: Vec<Value> = files.map(|(at, (file, uri))| file_content(at, file, uri)).collect();
@@ -71,7 +69,6 @@ pub(super) fn messages(request: &PublishRequest<'_>, uploaded: &[String]) -> Res
     sent.collect()
 }
 
-/// A file with its caption.
 fn file_content(at: usize, file: &Attachment, uri: &str) -> Value {
     let kind = match file.mime_type.file_type() {
         FileType::Image => "m.image",
@@ -95,7 +92,6 @@ fn file_content(at: usize, file: &Attachment, uri: &str) -> Value {
     content
 }
 
-/// The name of a file, also for its upload.
 pub(super) fn name(at: usize, file: &Attachment) -> String {
     format!("{}.{}", at + 1, file.mime_type.extension())
 }
@@ -125,7 +121,6 @@ fn html(text: &str) -> Option<String> {
     Some(html)
 }
 
-/// A text as HTML that looks the same.
 fn escaped(text: &str) -> String {
     let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
     text.replace("\r\n", "\n").replace('\n', "<br>").replace("  ", "\u{a0} ")

@@ -32,7 +32,6 @@ pub(super) const ERRORS: ErrorTable = ErrorTable {
     ..ErrorTable::STANDARD
 };
 
-/// Whether a homeserver will never accept this refresh token again.
 pub(super) fn is_gone(error: &CallError) -> bool {
     matches!(error.kind, ErrorKind::Unauthorized | ErrorKind::Forbidden) && error.has_code(GONE)
 }

@@ -8,7 +8,6 @@ use super::oauth::Client;
 use super::user::{Homeserver, UserId};
 use crate::account::Credentials;
 
-/// The user of a device, and its homeserver.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Grant {
     pub(super) server: Homeserver,

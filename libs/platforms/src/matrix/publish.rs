@@ -37,7 +37,6 @@ struct Progress {
     files: Vec<String>,
 }
 
-/// A post with the room and messages that it becomes.
 struct RoomPost<'a> {
     device: Device<'a>,
     grant: &'a Grant,
@@ -45,7 +44,6 @@ struct RoomPost<'a> {
     messages: Vec<Message>,
 }
 
-/// A message that is in the room.
 struct RoomMessage {
     event: String,
     at: Option<DateTime<Utc>>,
@@ -182,7 +180,6 @@ impl Matrix {
         }
     }
 
-    /// Which messages of a post are in its room.
     async fn find_messages(
         &self,
         room_post: &RoomPost<'_>,
@@ -219,7 +216,6 @@ impl Matrix {
 }
 
 impl SendError {
-    /// The error of a post with this many messages.
     fn into_attempt_error(self, all: usize) -> AttemptError {
         let Self { error, there: sent_count } = self;
         if sent_count == 0 {
@@ -242,7 +238,6 @@ impl<'a> RoomPost<'a> {
         Ok(Some(Self { device: Device::new(grant, request), grant, room, messages }))
     }
 
-    /// A post whose first message is in the room.
     fn published(&self, first: RoomMessage, now: DateTime<Utc>) -> Published {
         let link = link(&[self.room, &first.event]);
         // The user's server knows the room.
@@ -267,7 +262,6 @@ impl Progress {
         request.progress()
     }
 
-    /// `None` if there is nothing to remember.
     fn store(&self) -> Option<String> {
         if self.files.is_empty() { None } else { serde_json::to_string(self).ok() }
     }

@@ -21,7 +21,6 @@ const KINDS: [&str; 5] = [CREATE, "m.room.power_levels", "m.room.tombstone", "m.
 /// `/sync` returns all in one, but with hundreds of rooms it takes a homeserver minutes.
 const MAX_ROOMS: usize = 200;
 
-/// How many rooms are read concurrently.
 const CONCURRENCY: usize = 8;
 
 /// The timeout for all rooms, during which a user waits.
@@ -91,7 +90,6 @@ impl Room {
         self.state.get(kind).unwrap_or(&Value::Null)
     }
 
-    /// The content of the room's create event.
     fn creation(&self) -> &Value {
         let it = self.content(CREATE);
         if it["type"] == CREATE { &it["content"] } else { it }

@@ -105,7 +105,6 @@ impl Homeserver {
         &self.0
     }
 
-    /// A URL of the API, from these path segments.
     pub(super) fn url(&self, parts: &[&str]) -> Url {
         let mut url = self.0.clone();
         if let Ok(mut path) = url.path_segments_mut() {

@@ -37,21 +37,16 @@ struct Comment {
     is_by_account: Option<bool>,
 }
 
-/// A comment in the list of its post.
+/// Instagram sends `text`, `timestamp` and `username`; Facebook sends `message`, `created_time` and
+/// `from`.
 #[derive(Deserialize)]
 struct Entry {
     id: GraphId,
-    /// On Instagram.
     text: Option<String>,
-    /// On Facebook.
     message: Option<String>,
-    /// On Instagram.
     timestamp: Option<String>,
-    /// On Facebook.
     created_time: Option<String>,
-    /// On Facebook.
     from: Option<Author>,
-    /// On Instagram.
     username: Option<String>,
 }
 
@@ -86,7 +81,6 @@ impl Listed for Comment {
     }
 }
 
-/// Adds the comment to the post.
 pub(crate) async fn publish(
     graph: &Graph,
     request: &PublishRequest<'_>,
@@ -113,7 +107,7 @@ pub(crate) async fn publish(
     }
 }
 
-/// Looks for the comment among those on the post. `query` selects the fields and the order.
+/// `query` selects the fields and the order.
 pub(crate) async fn resolve(
     graph: &Graph,
     request: &PublishRequest<'_>,
@@ -140,7 +134,6 @@ fn is_about_permission(error: &CallError) -> bool {
     error.has_code(&["10", "200"])
 }
 
-/// The comments on a post since a call.
 struct Comments<'a> {
     graph: &'a Graph,
     request: &'a PublishRequest<'a>,

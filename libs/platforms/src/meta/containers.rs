@@ -33,7 +33,6 @@ pub(crate) trait Containers: Send + Sync {
 
     fn calls(&self) -> Calls;
 
-    /// The parameters of a container.
     fn fields(&self, request: &PublishRequest<'_>, form: Form<'_>) -> Vec<(&'static str, String)>;
 
     /// The bounds of a fitted picture; `None` if Meta fetches the original.
@@ -88,7 +87,6 @@ pub(crate) enum Form<'a> {
     Carousel(&'a [GraphId]),
 }
 
-/// The progress of preparation, stored between the steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Progress {
@@ -100,7 +98,6 @@ pub(crate) struct Progress {
     /// The containers of a carousel's files, in the order of the post.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     items: Vec<CreatedContainer>,
-    /// The container to publish.
     #[serde(skip_serializing_if = "Option::is_none")]
     whole: Option<CreatedContainer>,
     /// How many containers failed because Meta could not fetch a file.
@@ -111,7 +108,6 @@ pub(crate) struct Progress {
     pause: Option<Pause>,
 }
 
-/// When the next container is made, and the reason for the pause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Pause {
     #[serde(with = "chrono::serde::ts_milliseconds")]
@@ -125,7 +121,6 @@ struct CreatedContainer {
     id: GraphId,
     #[serde(with = "chrono::serde::ts_milliseconds")]
     at: DateTime<Utc>,
-    /// Whether it is known to be ready.
     #[serde(default)]
     is_ready: bool,
     /// Where the bytes of its file are sent, until all have arrived.

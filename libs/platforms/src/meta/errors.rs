@@ -115,7 +115,6 @@ impl CallError {
         self.has_code(MISSING)
     }
 
-    /// Whether an object that the call named has expired.
     pub(crate) fn is_expired_object(&self) -> bool {
         let kinds = [ErrorKind::PreparationExpired, ErrorKind::InvalidPost, ErrorKind::Forbidden];
         kinds.contains(&self.kind)

@@ -73,7 +73,6 @@ impl FacebookLogin {
         self.oauth.app()
     }
 
-    /// The URL of the authorization page.
     pub(crate) async fn page(&self, request: &AuthorizationRequest, scopes: &[&str]) -> Result<String, ConnectError> {
         match &self.config_id {
             Some(id) => {
@@ -115,7 +114,6 @@ struct FacebookUser {
 }
 
 impl FacebookGrant {
-    /// The Pages that the user selected, with additional fields.
     pub(crate) async fn pages(
         &self,
         graph: &Graph,

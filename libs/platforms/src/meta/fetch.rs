@@ -45,7 +45,6 @@ pub(super) async fn checked(
     Ok(url)
 }
 
-/// The message about a file that we could read, but Meta could not.
 pub(super) fn fetch_failed_message(
     request: &PublishRequest<'_>,
     file: &Attachment,

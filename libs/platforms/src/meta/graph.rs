@@ -33,7 +33,6 @@ pub(crate) struct Graph {
     version: Version,
 }
 
-/// A response with its rate limit usage.
 #[derive(Clone, Debug)]
 pub(crate) struct WithUsage<T> {
     pub(crate) body: T,
@@ -69,7 +68,7 @@ impl Graph {
         self.json(request, caller, Effect::Read).await
     }
 
-    /// Sends a form. `path` begins with a slash.
+    /// `path` begins with a slash.
     pub(crate) async fn post<T: DeserializeOwned>(
         &self,
         effect: Effect,

@@ -43,7 +43,6 @@ impl fmt::Display for GraphId {
     }
 }
 
-/// Ids as a list parameter.
 pub(crate) fn listed(ids: &[GraphId]) -> String {
     ids.iter().map(GraphId::as_str).collect::<Vec<_>>().join(",")
 }

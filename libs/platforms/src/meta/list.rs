@@ -60,7 +60,6 @@ impl<T: DeserializeOwned> List<T> {
         Ok(entries)
     }
 
-    /// The cursor of the next page, if there is one.
     pub(crate) fn next(&self) -> Option<String> {
         let paging = self.paging.as_ref().filter(|it| it.next.is_some())?;
         paging.cursors.as_ref()?.after.clone()

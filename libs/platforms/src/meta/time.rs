@@ -1,5 +1,3 @@
-//! Times in Meta's format.
-
 use chrono::{DateTime, Utc};
 
 /// A time in Meta's format, such as `2026-11-23T12:00:00+0000`.

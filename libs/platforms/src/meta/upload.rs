@@ -36,7 +36,6 @@ impl Graph {
         Err(CallError::new(ErrorKind::Unavailable, Effect::Private, message))
     }
 
-    /// Sends the bytes of a file from `offset` on.
     pub(crate) async fn upload(
         &self,
         call: &PublishRequest<'_>,

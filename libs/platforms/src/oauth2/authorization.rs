@@ -12,7 +12,6 @@ const SCOPES_REFUSED: &str = "The platform does not allow this service to reques
                               compare the setting `scopes` with the scopes that the platform lists for the app.";
 
 impl Dialect {
-    /// The URL of the authorization page.
     pub(crate) fn authorization_url(
         &self,
         mut page: Url,
@@ -42,7 +41,6 @@ impl Dialect {
         page.into()
     }
 
-    /// The code of a callback, or why there is none.
     pub(crate) fn read_code<'a>(&self, callback: &'a Callback) -> Result<&'a str, ConnectError> {
         let parameter = |name: &str| callback.query.get(name).map(String::as_str).filter(|it| !it.is_empty());
         match parameter("error") {

@@ -12,7 +12,6 @@ pub(super) enum TokenCallError {
     /// Our client credentials are unavailable.
     NotNow(DependencyError),
     NotReached,
-    /// No response.
     NotAnswered,
     Refused(TokenErrorBody),
     /// A success that cannot be read.

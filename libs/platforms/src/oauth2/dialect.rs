@@ -1,5 +1,3 @@
-//! How a platform's OAuth differs from the RFCs, as data.
-
 use reqwest::RequestBuilder;
 use secrecy::{ExposeSecret, SecretString};
 use url::form_urlencoded;
@@ -14,16 +12,13 @@ pub struct Dialect {
     pub client_id: &'static str,
     /// Between scopes in requests. In responses, blanks and commas are accepted on every platform.
     pub scope_separator: &'static str,
-    /// Whether PKCE is used.
     pub pkce: bool,
     /// Additional parameters of the authorization page.
     pub page: &'static [(&'static str, &'static str)],
     pub code: TokenCall,
     /// Exchanges the token of a code for a long-lived one.
     pub lengthening: Option<TokenCall>,
-    /// Refreshes a token.
     pub renewal: TokenCall,
-    /// Revokes a grant.
     pub revocation: TokenCall,
     /// The values of `error` in the callback which mean that the user denied access.
     pub denials: &'static [&'static str],
@@ -39,7 +34,6 @@ pub struct Dialect {
     pub passing: &'static [&'static str],
 }
 
-/// A token call.
 #[derive(Clone, Copy, Debug)]
 pub struct TokenCall {
     /// The value of `grant_type`; `None` if the platform has no such parameter.
@@ -49,7 +43,6 @@ pub struct TokenCall {
     /// Which token of the account `parameter` has, if it has one.
     pub token: TokenKind,
     pub carried: ParameterLocation,
-    /// How our app authenticates.
     pub client: ClientAuth,
     /// Additional parameters.
     pub further: &'static [(&'static str, &'static str)],
@@ -63,7 +56,6 @@ pub enum TokenKind {
     Refresh,
 }
 
-/// Where a call has its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParameterLocation {
     Form,
@@ -85,7 +77,6 @@ pub enum ClientAuth {
     None,
 }
 
-/// Our app, as the platform knows it.
 #[derive(Clone, Copy)]
 pub(crate) struct ClientCredentials<'a> {
     pub(crate) client_id: &'a str,
@@ -110,7 +101,6 @@ impl Dialect {
         passing: &[],
     };
 
-    /// Uses this client authentication for every call.
     #[must_use]
     pub const fn with_client(self, client: ClientAuth) -> Self {
         Self {

@@ -7,14 +7,12 @@ use serde_json::Value;
 use super::dialect::Dialect;
 use crate::response;
 
-/// An error response.
 #[derive(Debug)]
 pub(super) struct TokenErrorBody {
     blame: TokenErrorKind,
     code: Option<String>,
     /// For the user.
     pub(super) words: String,
-    /// When the platform accepts calls again.
     pub(super) retry_at: Option<DateTime<Utc>>,
     pub(super) status: StatusCode,
 }
@@ -31,7 +29,6 @@ pub(super) enum TokenErrorKind {
     Passing,
 }
 
-/// Statuses of temporary errors.
 const PASSING: [StatusCode; 3] = [StatusCode::REQUEST_TIMEOUT, StatusCode::TOO_EARLY, StatusCode::TOO_MANY_REQUESTS];
 
 /// Codes of temporary errors with any status (RFC 6749, section 4.1.2.1).

@@ -23,7 +23,6 @@ const MAX_SCOPES: (usize, usize) = (100, 200);
 #[serde(try_from = "Value")]
 pub struct Tokens {
     pub access_token: SecretString,
-    /// `None` if the response has none.
     pub refresh_token: Option<SecretString>,
     expires_in: Option<TimeDelta>,
     scopes: Option<Vec<String>>,
@@ -65,7 +64,6 @@ impl Tokens {
         self.scopes.clone().unwrap_or_else(|| requested.iter().map(|it| (*it).to_owned()).collect())
     }
 
-    /// The credentials of a new account, with the adapter's own `extra`.
     pub fn credentials(self, extra: Option<SecretString>, now: DateTime<Utc>) -> Credentials {
         let (expires_at, refresh_expires_at) = (self.ends_at(now), self.refresh_ends_at(now));
         let refresh_token = self.refresh_token;

@@ -21,7 +21,6 @@ use crate::recognition::NoOtherClaims;
 
 const BOUNDS: PictureBounds = PictureBounds::new(20_000, 100);
 
-/// One file, and the fitted picture that is requested of it.
 struct Fixture {
     bytes: Vec<u8>,
     bounds: PictureBounds,

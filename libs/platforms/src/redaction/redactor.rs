@@ -99,7 +99,6 @@ impl Redactor {
         redactor
     }
 
-    /// The message without any of these values.
     pub(super) fn redact(&self, message: &str) -> String {
         let shown: Vec<char> = message.chars().collect();
         let characters: Vec<char> = shown.iter().map(char::to_ascii_lowercase).collect();

@@ -53,7 +53,6 @@ pub(super) struct Api {
     base_url: String,
 }
 
-/// The token of a call, and its time.
 #[derive(Clone, Copy)]
 pub(super) struct Bot<'a> {
     pub(super) token: &'a SecretString,
@@ -91,7 +90,6 @@ pub(super) struct Message<'a> {
     pub(super) thread: Option<&'a str>,
 }
 
-/// Whether a file is in a channel.
 #[derive(Debug)]
 pub(super) enum ShareStatus {
     /// In the message with this timestamp.
@@ -172,7 +170,6 @@ struct Paging {
     next_cursor: String,
 }
 
-/// A page of the messages of a channel or a thread.
 #[derive(Deserialize)]
 pub(super) struct History {
     messages: Vec<Listed>,
@@ -258,7 +255,7 @@ impl Api {
         call.read().await
     }
 
-    /// Uploads a file of this name, type and size; returns its id.
+    /// Returns the file's id.
     pub(super) async fn upload(
         &self,
         bot: Bot<'_>,
@@ -279,7 +276,7 @@ impl Api {
         if response.body.starts_with(b"OK") { Ok(file_id) } else { Err(self.client.unreadable(Effect::Private)) }
     }
 
-    /// Makes a message public; returns its timestamp.
+    /// Returns the message's timestamp.
     pub(super) async fn send(&self, bot: Bot<'_>, message: &Message<'_>) -> Result<String, CallError> {
         let mut body = json!({
             "channel": message.channel,

@@ -12,7 +12,6 @@ use domain::delivery::AttemptError;
 /// recognized as ours; from 40,001 on the rest is cut off.
 pub(super) const MAX_TEXT: u32 = 4_000;
 
-/// A text as it is sent; an error if it is too long.
 pub(super) fn written(text: &str) -> Result<String, AttemptError> {
     let written = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let length = written.chars().count();

@@ -21,7 +21,6 @@ const MAX_PAGES: usize = 5;
 /// The bot may read channels but no threads, or the first message of the thread was deleted.
 const UNREADABLE_THREAD: &[&str] = &["not_allowed_token_type", "thread_not_found"];
 
-/// Looks up whether the publish call took effect.
 pub(super) async fn resolve(api: &Api, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
     // Without a channel, the call was never made.
     let Ok(channel) = channel(request) else { return Resolution::NotPublished };

@@ -70,7 +70,6 @@ const ERRORS: ErrorTable = ErrorTable {
 
 pub(super) struct Api(ApiClient);
 
-/// The token of a call, and its time.
 #[derive(Clone, Copy)]
 pub(super) struct Bot<'a> {
     pub(super) token: &'a SecretString,
@@ -88,7 +87,6 @@ pub(super) struct Me {
     pub(super) id: i64,
 }
 
-/// The used fields of a chat.
 #[derive(Deserialize)]
 pub(super) struct ChatFacts {
     pub(super) id: i64,
@@ -98,7 +96,6 @@ pub(super) struct ChatFacts {
     pub(super) username: Option<String>,
 }
 
-/// A member of a chat, such as the bot.
 #[derive(Deserialize)]
 pub(super) struct Member {
     pub(super) status: String,
@@ -108,7 +105,6 @@ pub(super) struct Member {
     pub(super) can_send_messages: bool,
 }
 
-/// The envelope of a successful response.
 #[derive(Deserialize)]
 struct Response<T> {
     result: T,
@@ -140,7 +136,6 @@ impl Api {
         self.call_with_body(bot, "getChat", &json!({"chat_id": chat})).await
     }
 
-    /// The status of a user in a chat.
     pub(super) async fn member(&self, bot: Bot<'_>, chat: i64, user: i64) -> Result<Member, CallError> {
         self.call_with_body(bot, "getChatMember", &json!({"chat_id": chat, "user_id": user})).await
     }
@@ -158,7 +153,7 @@ impl Api {
         }
     }
 
-    /// Makes a message public; returns its id, or that of the first of several.
+    /// Returns the message's id, or that of the first of several.
     pub(super) async fn send(&self, bot: Bot<'_>, message: Message<'_>, timeout: Duration) -> Result<i64, CallError> {
         let call = self.call(bot, message.method()).timeout(timeout);
         let (call, feeding) = message.onto(call);

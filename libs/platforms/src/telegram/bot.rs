@@ -16,7 +16,6 @@ use crate::kit::CallError;
 const TOKEN: &str = "token";
 const CHAT: &str = "chat";
 
-/// The connect form.
 pub(super) const FIELDS: &[Field] = &[
     Field {
         name: TOKEN,
@@ -62,7 +61,6 @@ pub(super) fn message_url(chat: i64, public_url: Option<&str>, message: i64) -> 
     }
 }
 
-/// Connects a bot with a chat, if the bot may post there.
 pub(super) async fn connect(
     api: &Api,
     values: &FieldValues,

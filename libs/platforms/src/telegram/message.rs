@@ -12,7 +12,6 @@ use crate::kit::{Call, CallError, Effect, ErrorKind};
 use crate::multipart::Form;
 use crate::publish_request::{FittedPicture, MediaReader, PublishRequest};
 
-/// The publish call of a post.
 pub(super) struct Message<'a> {
     method: &'static str,
     fields: Map<String, Value>,
@@ -26,7 +25,6 @@ struct File<'a> {
     content: Content<'a>,
 }
 
-/// The content of a file to upload.
 enum Content<'a> {
     /// The file as the user uploaded it.
     Kept(&'a Attachment),
@@ -44,7 +42,6 @@ impl Content<'_> {
 }
 
 impl<'a> Message<'a> {
-    /// The name of the API method.
     pub(super) const fn method(&self) -> &'static str {
         self.method
     }
@@ -84,7 +81,6 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The message for the chat with this id.
 pub(super) async fn build<'a>(request: &PublishRequest<'a>, chat: i64) -> Result<Message<'a>, CallError> {
     let mut fields = Map::new();
     fields.insert("chat_id".to_owned(), json!(chat));
@@ -158,7 +154,6 @@ fn parent(request: &PublishRequest<'_>) -> Result<Option<i64>, CallError> {
     id.map(Some).ok_or_else(|| CallError::invalid_post("the message before this one has no ID of Telegram"))
 }
 
-/// Telegram's type of a file.
 fn media_type(file: &Attachment) -> &'static str {
     match (file.mime_type, file.mime_type.file_type()) {
         (MimeType::Gif, _) => "animation",

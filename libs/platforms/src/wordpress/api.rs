@@ -30,10 +30,8 @@ const WRITE: Duration = Duration::from_secs(20);
 /// older versions.
 const MAX_BYTES: usize = 2 << 20;
 
-/// The application passwords of an account.
 const PASSWORDS: &str = "wp/v2/users/me/application-passwords";
 
-/// The fields that are read of a post.
 const OF_A_POST: &str = "id,slug,status,link,date_gmt";
 
 #[derive(Clone)]
@@ -41,7 +39,6 @@ pub(super) struct Api {
     http: HttpClients,
 }
 
-/// The user and password of a call, and its time.
 #[derive(Clone, Copy)]
 pub(super) struct Caller<'a> {
     pub(super) root: &'a Root,
@@ -194,7 +191,6 @@ impl Api {
         call.read().await.map(|Ignored {}| ())
     }
 
-    /// The file with this slug.
     pub(super) async fn medium(&self, caller: Caller<'_>, slug: &str) -> Result<Option<Medium>, CallError> {
         let query = [("slug", slug), ("status", "inherit"), ("_fields", "id,source_url")];
         let found: Vec<Medium> = self.call(caller, Method::GET, "wp/v2/media", &query).read().await?;
@@ -256,7 +252,6 @@ impl Api {
         self.call(caller, Method::POST, path, &[("_fields", OF_A_POST)]).json(fields).timeout(WRITE)
     }
 
-    /// A call that reads an account or a post.
     fn get(&self, caller: Caller<'_>, path: &str, query: &[(&str, &str)]) -> Call {
         self.call(caller, Method::GET, path, query).effect(Effect::Read)
     }

@@ -24,17 +24,14 @@ use crate::response::shown;
 /// By this id, sites recognize this software, whichever deployment runs it.
 const APP_ID: &str = "6f1c1f0e-3a57-4d0f-9d4c-8f6a2f9b7c31";
 
-/// The form field for the user name.
 const USER: &str = "username";
 
-/// The form field for an application password that the user created.
 const PASSWORD: &str = "application_password";
 
 /// The largest file that can be uploaded within one step. A site does not report its limit; many
 /// accept 2 to 64 MB.
 const MAX_FILE_BYTES: u64 = 100_000_000;
 
-/// The capabilities that an account needs.
 const NEEDED: [&str; 3] = ["edit_posts", "publish_posts", "upload_files"];
 
 /// Further capabilities that this service uses.
@@ -76,13 +73,11 @@ struct Memory {
     password_name: String,
 }
 
-/// The account, and its site.
 pub(super) struct SiteAccount {
     me: Me,
     index: Index,
 }
 
-/// Reads the account of an application password.
 pub(super) async fn current_user(api: &Api, caller: Caller<'_>) -> Result<SiteAccount, CallError> {
     let (me, index) = futures::join!(api.me(caller), api.index(caller));
     Ok(SiteAccount { me: me?, index: index? })
@@ -103,7 +98,6 @@ impl SiteAccount {
         }
     }
 
-    /// Refuses an account without the needed capabilities.
     fn check_role(&self) -> Result<(), ConnectError> {
         let Some(missing) = NEEDED.iter().find(|it| !self.me.can(it)) else { return Ok(()) };
         let permission = match *missing {
@@ -124,7 +118,7 @@ impl SiteAccount {
     }
 }
 
-/// The rules of every site. A site does not report its limits.
+/// A site does not report its limits.
 pub(super) fn rules() -> Rules {
     Rules::new(
         TITLE,
@@ -297,11 +291,9 @@ fn check_site(root: &Root, site_url: Option<&str>) -> Result<(), ConnectError> {
     ))))
 }
 
-/// Why an account was not connected.
 enum AccountError {
     /// The site does not know the password, or does not receive it; the site's message.
     Unknown(String),
-    /// The account lacks a capability.
     Role(ConnectError),
     Other(ConnectError),
 }
@@ -343,7 +335,6 @@ fn field(name: &'static str, message: &str) -> ConnectError {
     ConnectError::Field { name, message: message.to_owned() }
 }
 
-/// A message that ends with a full stop.
 fn with_full_stop(text: &str) -> String {
     format!("{}.", text.trim_end_matches('.'))
 }

@@ -123,7 +123,6 @@ impl DraftPreparation<'_> {
         Ok(Uploaded { id: uploaded.id, url: uploaded.source_url })
     }
 
-    /// The fields of a draft that shows its files.
     fn content_fields(&self, progress: &Progress) -> Value {
         let request = self.request;
         let (_, text) = title_and_text(request.text, request.options.text("title"), usize::MAX);
@@ -157,7 +156,6 @@ impl DraftPreparation<'_> {
 }
 
 impl Progress {
-    /// The stored state.
     pub(super) fn load(request: &PublishRequest<'_>) -> Self {
         request.progress()
     }

@@ -78,7 +78,6 @@ impl Publish for Wordpress {
     }
 }
 
-/// The status that the post is published with.
 fn status<'a>(request: &PublishRequest<'a>) -> &'a str {
     request.options.text("status").unwrap_or("publish")
 }

@@ -16,10 +16,8 @@ use crate::http_clients::{self, HttpClients};
 use crate::named_site::{self, host_of};
 use crate::response;
 
-/// The name of the form field.
 pub(super) const FIELD: &str = "site";
 
-/// The example in the form.
 pub(super) const EXAMPLE: &str = "blog.example.com";
 
 /// The link relation by which a site names its API.
@@ -31,17 +29,14 @@ const ROUTE: &str = "rest_route";
 /// The timeout of the whole discovery, during which a user waits.
 const TIMEOUT: Duration = Duration::from_secs(14);
 
-/// The timeout of each call.
 const EACH: Duration = Duration::from_secs(6);
 
-/// How often a URL may redirect.
 const MAX_HOPS: usize = 3;
 
 /// The most bytes that are read of a page, and of the API's index, which older versions do not
 /// shorten.
 const MAX_BYTES: usize = 2 << 20;
 
-/// The base URL of a site's REST API.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Root(Url);
@@ -79,7 +74,6 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// The requested fields.
     pub(super) const FIELDS: &str = "name,home,namespaces,authentication,site_icon_url";
 }
 
@@ -100,7 +94,6 @@ impl Root {
         host_of(&self.0)
     }
 
-    /// Whether a URL has the same scheme, host and port.
     pub(super) fn is_origin_of(&self, url: &Url) -> bool {
         self.0.origin() == url.origin()
     }
@@ -127,17 +120,14 @@ fn parse(typed: &str) -> Option<Url> {
     named_site::parse(typed, &["/wp-admin/", "/wp-login.php/", "/wp-json/", "/index.php/"])
 }
 
-/// The host in the typed URL.
 pub(super) fn parse_host(typed: &str) -> Option<String> {
     parse(typed).map(|it| host_of(&it).to_owned())
 }
 
-/// The form error for a URL that has to be corrected.
 pub(super) fn refused(message: String) -> ConnectError {
     ConnectError::Field { name: FIELD, message }
 }
 
-/// Finds the site that the user means.
 pub(super) async fn discover(http: &HttpClients, typed: &str) -> Result<Site, ConnectError> {
     let typed = parse(typed).ok_or_else(|| refused(format!("Type the URL of your site, such as {EXAMPLE}.")))?;
     let name = host_of(&typed);

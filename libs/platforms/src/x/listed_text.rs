@@ -22,7 +22,6 @@ struct Link {
     media_key: Option<String>,
 }
 
-/// Whether a post with our text is listed with this text.
 pub(super) fn is_same_text(ours: &str, listed: &str, entities: &Entities) -> bool {
     let form_c = |it: &str| ComposingNormalizerBorrowed::new_nfc().normalize(it.trim()).into_owned();
     let (ours, listed) = (form_c(ours), form_c(listed));

@@ -49,7 +49,6 @@ pub(super) const REQUIRED: &[Field] = &[
     Field { name: SECRET, label: "Client secret of that app", example: "", secret: true, optional: None },
 ];
 
-/// A user's own app, as stored with their credentials.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct OwnApp {
     client_id: String,

@@ -10,7 +10,6 @@ use crate::publish_request::PublishRequest;
 /// The duration of a poll whose post states none, in minutes. X requires one.
 const A_DAY: i64 = 24 * 60;
 
-/// A file that a post can show.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Media {
     pub(super) id: String,

@@ -31,7 +31,6 @@ use crate::publish_request::PublishRequest;
 use crate::recognition::PostMatch;
 use crate::response;
 
-/// Pictures outside these bounds are resized.
 pub(super) const BOUNDS: PictureBounds = PictureBounds::new(5_000_000, 8_192);
 
 /// The largest file has 489 parts. X's guide and the most used clients use this size; 5 MB were
@@ -348,7 +347,6 @@ impl X {
     }
 }
 
-/// Whether a listed post follows the same post as ours.
 fn is_in_place(request: &PublishRequest<'_>, conversation: Option<&str>, references: &[Reference]) -> bool {
     let parent = references.iter().find(|it| it.kind == "replied_to").map(|it| it.id.as_str());
     match request.reply_to {
@@ -386,7 +384,7 @@ fn uploaded(state: &UploadState) -> Media {
     Media { id: state.id.clone(), key: state.extra["key"].as_str().map(str::to_owned) }
 }
 
-/// The processing status of a file. Without `processing_info` it is ready.
+/// Without `processing_info` a file is ready.
 fn processed(state: &UploadState, info: Option<ProcessingInfo>) -> UploadStep<Media> {
     let Some(ProcessingInfo { state: progress, check_after_secs, error }) = info else {
         return UploadStep::Uploaded(uploaded(state));

@@ -13,7 +13,6 @@ use crate::picture::{self, PictureState};
 use crate::platform::{FollowUp, Followed};
 use crate::publish_request::PublishRequest;
 
-/// The names of follow-ups.
 const SET_THUMBNAIL: &str = "thumbnail";
 const ADD_TO_PLAYLIST: &str = "playlist";
 
@@ -73,7 +72,6 @@ impl YouTube {
     }
 }
 
-/// The image of the thumbnail.
 fn image<'a>(request: &PublishRequest<'a>) -> Option<&'a Attachment> {
     request.media.iter().find(|it| it.mime_type.file_type() == FileType::Image)
 }

@@ -19,7 +19,6 @@ pub(super) fn find(text: &str) -> impl Iterator<Item = Facet> {
     })
 }
 
-/// Whether a cashtag may end before this text.
 fn is_end_of_cashtag(after: &str) -> bool {
     let is_delimiter =
         |it: char| it.is_whitespace() || matches!(it, '.' | ',' | ';' | ':' | '!' | '?' | ')' | '"' | '\'' | '’');

@@ -1,5 +1,3 @@
-//! A facet, and where it leads.
-
 use std::ops::Range;
 
 use crate::bluesky::names::Handle;

@@ -1,5 +1,3 @@
-//! Finds mentions of handles.
-
 use domain::rich_text::can_start_after;
 
 use super::facet::{Facet, Feature};

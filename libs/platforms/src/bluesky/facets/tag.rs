@@ -1,5 +1,3 @@
-//! Finds hashtags.
-
 use domain::rich_text::{can_start_after, is_punctuation};
 use unicode_segmentation::UnicodeSegmentation;
 

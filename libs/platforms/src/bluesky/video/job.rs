@@ -21,7 +21,6 @@ pub(super) const MAX_ID_BYTES: usize = 256;
 const FIRST_LOOK: TimeDelta = TimeDelta::seconds(2);
 const LONGEST_LOOK: TimeDelta = TimeDelta::seconds(30);
 
-/// A job of the video service.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::bluesky) struct VideoJob {
     id: String,
@@ -64,7 +63,6 @@ impl VideoJob {
         (1..=MAX_ID_BYTES).contains(&id.len()).then_some(Self { id, since: now })
     }
 
-    /// The job that a response names.
     pub(super) fn from_reply(reply: &Reply, now: DateTime<Utc>) -> Option<Self> {
         Self::named(status(reply)?.job_id, now)
     }

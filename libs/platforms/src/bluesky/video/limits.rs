@@ -29,7 +29,6 @@ pub(super) struct Limits {
     error: Option<String>,
 }
 
-/// Checks that a video of this size may be uploaded now.
 pub(super) async fn check(service: &VideoService<'_>, size_bytes: u64) -> Result<(), AttemptError> {
     let token = service.own_token(METHOD).await?;
     let reply = Reply::to(with(service.call(Method::GET, METHOD)?, &token)).await?;

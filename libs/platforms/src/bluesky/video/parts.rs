@@ -37,13 +37,11 @@ const AT_A_TIME: usize = 3;
 
 const PART: Duration = Duration::from_secs(15);
 
-/// The most parts of one file.
 const MAX_PARTS: u64 = 10_000;
 
 /// How soon an upload that is being assembled is checked again.
 const SOON: TimeDelta = TimeDelta::seconds(2);
 
-/// An upload in parts at the video service.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::bluesky) struct Upload {
     id: String,
@@ -58,7 +56,6 @@ pub(in crate::bluesky) enum Sent {
     Failed(String),
 }
 
-/// How a file is split.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Plan {
@@ -85,7 +82,6 @@ struct Finished {
 }
 
 impl Plan {
-    /// Whether the plan covers a file of this size.
     fn fits(&self, size_bytes: u64) -> bool {
         (1..=MAX_ID_BYTES).contains(&self.job_id.len())
             && 0 < self.part_size_bytes

@@ -22,7 +22,6 @@ const CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
 /// earlier one with the same content.
 const REFUSAL_CLOCK_SKEW: TimeDelta = TimeDelta::seconds(5);
 
-/// How the outcome of a lost publish call is found.
 pub(crate) enum LookUpMethod {
     /// Posts have our reference and can be found by it, so a post that is not found does not exist.
     Reference,
@@ -52,7 +51,6 @@ pub(crate) struct PostPage {
     pub(crate) is_sorted: bool,
 }
 
-/// A post in its account's list.
 #[derive(Default)]
 pub(crate) struct ListedPost {
     pub(crate) id: String,
@@ -63,7 +61,6 @@ pub(crate) struct ListedPost {
     pub(crate) state: PostState,
 }
 
-/// Whether others can see a listed post.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum PostState {
     #[default]

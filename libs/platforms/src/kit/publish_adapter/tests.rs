@@ -170,7 +170,6 @@ impl MediaReader for Files {
     }
 }
 
-/// Other deliveries made these posts.
 struct Claimed(&'static [&'static str]);
 
 #[async_trait::async_trait]
@@ -230,7 +229,6 @@ impl Target {
         }
     }
 
-    /// Takes one step and stores its progress.
     async fn step(&mut self, adapter: &Scripted) -> Result<bool, AttemptError> {
         let (progress, is_ready) = match adapter.prepare(&self.job()).await? {
             Step::Ready { progress } => (progress, true),

@@ -92,7 +92,6 @@ pub(crate) enum UploadStep<U> {
     Refused(String),
 }
 
-/// The progress of one file, stored between the steps.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct UploadState {
     pub(crate) id: String,
@@ -135,7 +134,6 @@ impl UploadState {
         }
     }
 
-    /// An upload in parts of this size.
     pub(crate) fn in_parts(id: impl Into<String>, part_bytes: u64) -> Self {
         Self { part_bytes: part_bytes.max(1), is_finished: false, ..Self::new(id) }
     }

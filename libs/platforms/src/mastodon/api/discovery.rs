@@ -22,7 +22,6 @@ use crate::transport_error::TransportError;
 /// The timeout of the whole discovery, during which a user waits.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A server and its description of itself.
 pub(crate) struct Discovered {
     pub(crate) server: Server,
     pub(crate) software: Software,
@@ -38,7 +37,6 @@ pub(crate) struct Discovered {
 }
 
 impl Discovered {
-    /// The grant that a user of this server gives to our app.
     pub(crate) fn grant(&self, app: App) -> Grant {
         let (server, endpoints) = (self.server.clone(), self.endpoints.clone());
         Grant { server, software: self.software, endpoints, app }
@@ -59,7 +57,6 @@ pub(crate) struct Metadata {
     authorization_response_iss_parameter_supported: bool,
 }
 
-/// The response of a URL that needs no token.
 enum Public<T> {
     Found(T),
     Moved(Server),
@@ -96,7 +93,6 @@ impl Api {
         .map_err(late)?
     }
 
-    /// The server, and its description of itself.
     async fn find(&self, typed: &TypedServer) -> Result<(Server, Instance), ConnectError> {
         let server = &typed.server;
         let mut refusal = no_instance(server);

@@ -46,7 +46,6 @@ pub(crate) struct Uploaded {
     pub(crate) url: Option<String>,
 }
 
-/// The state of a file after its upload.
 pub(crate) enum Upload {
     Ready(Uploaded),
     /// The server still processes it; its id.
@@ -124,7 +123,6 @@ impl Status {
         self.edited_at.is_some()
     }
 
-    /// The source text, if the listing has it.
     pub(crate) fn source(&self) -> Option<&str> {
         self.text.as_deref().filter(|it| !it.is_empty())
     }
@@ -137,13 +135,11 @@ impl Status {
         self.media_attachments.as_ref().map_or(0, Vec::len)
     }
 
-    /// Whether the status shows the file with this id or this URL.
     pub(crate) fn shows(&self, id: &str, url: Option<&str>) -> bool {
         let is_it = |it: &MediaAttachment| it.id.as_deref() == Some(id) || (url.is_some() && it.url.as_deref() == url);
         self.media_attachments.iter().flatten().any(is_it)
     }
 
-    /// Whether the status only boosts another one.
     pub(crate) fn is_boost(&self) -> bool {
         self.reblog.is_some()
     }
@@ -152,7 +148,6 @@ impl Status {
         self.in_reply_to_id.is_some()
     }
 
-    /// Whether the status is a reply to another status than this one.
     pub(crate) fn is_reply_to_other(&self, id: &str) -> bool {
         self.in_reply_to_id.as_ref().is_some_and(|it| it.as_str() != Some(id))
     }
@@ -203,7 +198,6 @@ impl Api {
         Ok(if is_processing { Upload::Processing(file.id) } else { Upload::Ready(file.into()) })
     }
 
-    /// The state of a file that was uploaded before.
     pub(crate) async fn medium(
         &self,
         grant: &Grant,

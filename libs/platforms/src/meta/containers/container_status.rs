@@ -1,5 +1,3 @@
-//! The status of a container.
-
 use chrono::{DateTime, TimeDelta, Utc};
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
@@ -44,13 +42,11 @@ pub(super) enum FailureCause {
 }
 
 impl FailedContainer {
-    /// A container that cannot be used.
     pub(super) fn other(reason: impl Into<String>) -> Self {
         Self { why: reason.into(), cause: FailureCause::Other }
     }
 }
 
-/// A container as Meta reports it.
 pub(super) struct ContainerReport {
     pub(super) status: ContainerStatus,
     /// How many bytes of its file have arrived; `None` if all have, or if none are expected.
@@ -134,7 +130,6 @@ fn failed_on_instagram(errors: &ErrorTable, reason: Option<String>, now: DateTim
     ContainerStatus::Lost(FailedContainer { why: reason, cause })
 }
 
-/// Reads the status of a container, and how much of its file has arrived if bytes are sent.
 pub(super) async fn read_status(
     platform: &impl Containers,
     caller: Caller<'_>,

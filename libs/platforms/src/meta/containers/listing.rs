@@ -20,7 +20,6 @@ pub(super) const REPLIES: &str = "replies";
 
 const REPLY_FIELDS: &str = "id,text,timestamp,permalink,is_reply_owned_by_me";
 
-/// A post in its account's list.
 #[derive(Deserialize)]
 struct Entry {
     id: GraphId,

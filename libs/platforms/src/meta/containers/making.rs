@@ -42,14 +42,12 @@ const FIRST_PAUSE: TimeDelta = TimeDelta::seconds(20);
 /// The longest pause. Hosts that Meta refuses one day it accepts the next.
 const LONGEST_FETCH_PAUSE: TimeDelta = TimeDelta::minutes(30);
 
-/// The response of the call that creates a container.
 #[derive(Deserialize)]
 struct NewContainer {
     id: GraphId,
     uri: Option<Url>,
 }
 
-/// The next step of a preparation.
 enum PreparationStep {
     /// Another step, not before this time.
     At(DateTime<Utc>),
@@ -59,7 +57,6 @@ enum PreparationStep {
     Parent,
 }
 
-/// The result of creating a container, or of reading its status.
 enum ContainerStep<T> {
     To(T),
     /// Not ready; when to read the status again.
@@ -287,7 +284,6 @@ async fn create_container(
     }
 }
 
-/// The attempt error of a call, with the file that it is about.
 fn attempt_error_for_file(request: &PublishRequest<'_>, file: Option<&Attachment>, error: CallError) -> AttemptError {
     let attempt_error = AttemptError::from(error);
     match file {
@@ -296,7 +292,6 @@ fn attempt_error_for_file(request: &PublishRequest<'_>, file: Option<&Attachment
     }
 }
 
-/// Reads the status of a container, and sends missing bytes of its file.
 async fn check_status(
     platform: &impl Containers,
     request: &PublishRequest<'_>,

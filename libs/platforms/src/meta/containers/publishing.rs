@@ -135,7 +135,6 @@ impl<'a, C: Containers> Publication<'a, C> {
         Ok(status)
     }
 
-    /// The outcome of the publish calls, the first of which began at `since`.
     async fn resolve(&self, since: DateTime<Utc>) -> Resolution {
         let title = self.load.graph().title();
         let is_public = match self.status().await {

@@ -30,7 +30,6 @@ struct Config {
     quota_duration: Option<u32>,
 }
 
-/// An exhausted quota.
 struct ExhaustedQuota {
     total: u64,
     used: u64,

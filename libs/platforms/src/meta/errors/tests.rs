@@ -1,5 +1,3 @@
-//! The meaning of documented errors.
-
 use chrono::{DateTime, Utc};
 use domain::delivery::AttemptError;
 use domain::testing::noon;

@@ -37,7 +37,6 @@ impl MediaReader for FilesAtUrl {
     }
 }
 
-/// Checks a file at this URL.
 async fn check_file(url: Option<String>) -> Result<String, AttemptError> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let media_id = MediaId::new(1).unwrap();

@@ -20,7 +20,6 @@ use crate::dependency_error::DependencyError;
 use crate::http_clients::HttpClients;
 use crate::oauth2::{Dialect, Endpoints, OAuth2};
 
-/// The scripted responses, and the recorded requests.
 #[derive(Clone, Default)]
 pub(super) struct Server {
     pub(super) url: String,
@@ -49,7 +48,6 @@ impl Server {
         self.saw.lock().unwrap().clone()
     }
 
-    /// How often our client credentials were reported as refused.
     pub(super) fn refused_secrets(&self) -> usize {
         self.refused.load(Ordering::SeqCst)
     }
