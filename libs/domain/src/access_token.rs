@@ -1,5 +1,3 @@
-//! Format and lifetime of access tokens.
-
 use chrono::{DateTime, TimeDelta, Utc};
 use secrecy::{ExposeSecret, SecretString};
 
@@ -81,17 +79,14 @@ impl AccessToken {
         Some(Self { text: text.into(), claimed })
     }
 
-    /// Unverified.
     pub fn claimed_owner(&self) -> UserId {
         self.claimed
     }
 
-    /// The token's key in the store.
     pub fn hash(&self) -> String {
         hash(self.text.expose_secret())
     }
 
-    /// Shown once.
     pub fn secret(&self) -> &SecretString {
         &self.text
     }

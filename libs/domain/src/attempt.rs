@@ -68,37 +68,29 @@ pub enum ErrorKind {
     /// It was sent, and there is no response, or a success that cannot be read.
     NoResponse,
     RateLimited,
-    /// The platform reports that it did nothing, and that a later call may succeed.
     Unavailable,
     /// The id, secret, version or plan of our app: only the operator can correct it.
     AppMisconfigured,
-    /// An upload is still being processed.
     NotReady,
-    /// The platform could not fetch a file from us.
     FetchFailed,
     /// A proxy, CDN or firewall answered instead of the platform.
     Intermediary,
-    /// The platform failed while it worked on the call.
     ServerError,
     Unauthorized,
     Forbidden,
     InvalidPost,
-    /// The account has published the same post before.
     Duplicate,
-    /// The platform no longer knows what was prepared.
     PreparationExpired,
 }
 
 /// How the last HTTP call of a step ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallResult {
-    /// `None` without a response.
     pub http_status: Option<u16>,
     pub error_kind: Option<ErrorKind>,
 }
 
 impl AttemptStep {
-    /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Prepare => "prepare",
@@ -129,7 +121,6 @@ impl AttemptStep {
 }
 
 impl AttemptOutcome {
-    /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Accepted => "accepted",
@@ -141,14 +132,13 @@ impl AttemptOutcome {
         }
     }
 
-    /// Whether the call did what it was made for.
+    /// A look-up that finds nothing succeeds, too.
     pub const fn is_success(self) -> bool {
         matches!(self, Self::Accepted | Self::Found | Self::NotFound)
     }
 }
 
 impl ErrorKind {
-    /// The value in the log.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NotSent => "not_sent",

@@ -17,7 +17,7 @@ pub fn waits(tries: u32) -> Range<u32> {
     SHORTEST..SHORTEST + (10 << tries.min(LAST_GROWTH))
 }
 
-/// A random wait from [`waits`], so that writers that collided do not collide again.
+/// Random, so that writers that collided do not collide again.
 pub fn wait(attempts: u32, random: &Random) -> TimeDelta {
     let waits = waits(attempts);
     TimeDelta::milliseconds((waits.start + random.u32() % (waits.end - waits.start)).into())
@@ -35,7 +35,7 @@ impl Backoff {
         Self { gives_up_at, tries: 0, random }
     }
 
-    /// When to try again after a lost race; `None` when that would be too late.
+    /// `None` when the next attempt would be too late.
     pub fn next(&mut self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let next = now + wait(self.tries, &self.random);
         self.tries += 1;

@@ -89,7 +89,6 @@ impl fmt::Display for Month {
     }
 }
 
-/// The share of a month's budget that a target takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Charge {
     pub month: Month,
@@ -103,7 +102,6 @@ pub struct BudgetKey {
     pub month: Month,
 }
 
-/// The change of a count that comes with a post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
     /// In [`MilliDollars`]; negative where a charge is released.

@@ -25,7 +25,6 @@ impl fmt::Debug for TimeFn {
 }
 
 impl Clock {
-    /// A clock that stands at `at` until [`Clock::advance`] is called.
     pub fn manual(at: DateTime<Utc>) -> Self {
         Self::Manual(Arc::new(AtomicI64::new(at.timestamp_millis())))
     }

@@ -12,7 +12,6 @@ use crate::profile::ProfileRef;
 
 pub const FLOW_LIFETIME: TimeDelta = TimeDelta::seconds(600);
 
-/// How long after its end a connect flow can still be read.
 const REMEMBERED: TimeDelta = TimeDelta::days(1);
 
 /// The most submissions of one connect flow. Each calls servers that a user named, which may
@@ -54,7 +53,6 @@ pub struct ConnectFlow {
     pub owner: Option<FlowOwner>,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub submissions: u32,
-    /// Until then, a submission is being processed.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub lock_expires_at: Option<DateTime<Utc>>,
     /// The platform is not polled for an approval before this time.
@@ -67,7 +65,6 @@ pub struct ConnectFlow {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowLink {
-    /// The hash of the link's secret.
     pub key: String,
     /// The flow can be read for as long as the link, which shows what was connected.
     #[serde(with = "chrono::serde::ts_milliseconds")]
@@ -111,15 +108,11 @@ impl From<FlowOwner> for String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FlowState {
-    /// Our page asks for the fields that the platform needs first.
     CollectingInput,
-    /// The user is on the platform's page.
     AwaitingCallback,
     /// The user approves in another app, and the platform is polled for the approval.
     AwaitingApproval,
-    /// The platform's response is being processed.
     Completing,
-    /// Our page asks which accounts to connect.
     ChoosingAccounts,
     /// At least one account is connected.
     Completed,
@@ -144,7 +137,6 @@ pub struct FlowStateError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowLockError {
     Busy,
-    /// [`MAX_SUBMISSIONS`] is reached.
     Spent,
     /// The flow has another state than the page that was submitted.
     MovedOn,
@@ -172,7 +164,6 @@ pub enum EntryPoint {
 pub enum FlowAccess {
     Owner,
     Guest,
-    /// A guest or the owner continues the flow in another browser.
     AnotherBrowser,
     /// Only the owner may continue, and this is not the owner.
     Denied,
@@ -290,8 +281,6 @@ impl ConnectFlow {
         Ok(Self { state: FlowState::AwaitingCallback, sealed: Some(sealed), ..self.authorize(by, now)? })
     }
 
-    /// Like [`ConnectFlow::await_callback`], but the user approves in an app, and no callback
-    /// arrives.
     pub fn await_approval(
         self,
         by: Option<&FlowOwner>,
@@ -332,7 +321,6 @@ impl ConnectFlow {
         Ok(Self { state: FlowState::Completing, sealed: None, ..flow })
     }
 
-    /// The platform returned several accounts, among which the user chooses.
     pub fn offer_accounts(self, sealed: Vec<u8>, now: DateTime<Utc>) -> Result<Self, FlowStateError> {
         let flow = self.in_state(&[FlowState::Completing], now)?;
         Ok(Self { state: FlowState::ChoosingAccounts, sealed: Some(sealed), ..flow })

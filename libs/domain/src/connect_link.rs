@@ -18,7 +18,6 @@ pub const DEFAULT_LIFETIME: TimeDelta = TimeDelta::hours(1);
 /// The most connect flows of one link. Each calls a platform and stores an item.
 pub const MAX_FLOWS: usize = 50;
 
-/// How long after its end a link can still be read.
 const REMEMBERED: TimeDelta = TimeDelta::days(1);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,12 +45,10 @@ pub struct ConnectLink {
     /// The hashes of the state tokens of its connect flows, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<String>,
-    /// Whether the customer has ended the link.
     #[serde(default)]
     pub has_ended: bool,
 }
 
-/// The consents that a post needs, one for each account whose platform requires it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkConsents {
     /// A post of the link's profile.
@@ -83,7 +80,6 @@ pub enum LinkError {
     Expired,
     AnotherBrowser,
     Ended,
-    /// [`MAX_FLOWS`] is reached.
     Spent,
     /// The link asks for consents instead of accounts, or for accounts instead of consents.
     AnotherPurpose,
@@ -94,7 +90,6 @@ impl ConnectLink {
         self.expires_at + REMEMBERED
     }
 
-    /// The profile, as the owner of everything that the customer reads and writes.
     pub fn owner(&self) -> Owner {
         Owner { user_id: self.user_id, limited_to: Some(self.of_profile.profile_id) }
     }
@@ -110,7 +105,6 @@ impl ConnectLink {
         if is_complete { LinkResult::Completed } else { LinkResult::Cancelled }
     }
 
-    /// Checks that this browser has opened the link, and that it has neither ended nor expired.
     pub fn check(&self, browser: Option<&FlowOwner>, now: DateTime<Utc>) -> Result<(), LinkError> {
         if browser.is_none() || self.browser.as_ref() != browser {
             return Err(LinkError::AnotherBrowser);

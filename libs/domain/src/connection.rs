@@ -1,5 +1,3 @@
-//! An account on a platform that a user connected.
-
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -47,7 +45,6 @@ impl Connection {
         format!("{}/{}", self.provider, self.profile.account_id)
     }
 
-    /// The beginning of a text for the user after the platform refused the credentials.
     pub fn not_accepted_message(&self) -> String {
         format!("{} no longer accepts this connection", self.rules.title)
     }
@@ -72,7 +69,6 @@ impl AccountInfo {
         self.username.as_deref().map(|it| if is_name(it) { it.to_owned() } else { format!("@{it}") })
     }
 
-    /// The handle, else the display name, else the id.
     pub fn shown_name(&self) -> String {
         self.handle().or_else(|| self.display_name.clone()).unwrap_or_else(|| self.account_id.clone())
     }

@@ -28,15 +28,13 @@ pub struct CredentialState {
     /// affect new ones. Starts at the current time in milliseconds, so that a grant that was revoked
     /// and authorized again is distinguished too.
     pub generation: u64,
-    /// The platform reported that the grant has ended.
     pub is_gone: bool,
-    /// When the credentials expire; `None` if they do not.
+    /// `None` if they do not expire.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option")]
     pub token_expires_at: Option<DateTime<Utc>>,
-    /// When the credentials were last refreshed without their user.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option")]
     pub renewed_at: Option<DateTime<Utc>>,
-    /// When the credentials are refreshed or checked next; `None` if never.
+    /// `None` if never.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option")]
     pub refresh_at: Option<DateTime<Utc>>,
 }
@@ -49,7 +47,6 @@ pub enum Refreshability {
     Fixed,
 }
 
-/// What a call needs before it uses the credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallStep {
     Use,
@@ -58,7 +55,6 @@ pub enum CallStep {
     End,
 }
 
-/// What follows when the platform rejected the credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RejectionStep {
     Refresh,
@@ -141,7 +137,6 @@ impl CredentialState {
         }
     }
 
-    /// When credentials whose refresh failed are due again.
     pub fn next_try(&self, reason: RefreshReason, wait: TimeDelta, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         match reason {
             RefreshReason::AccountCheck => Some(now + wait),

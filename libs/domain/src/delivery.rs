@@ -121,7 +121,6 @@ pub struct Delivery {
     /// Publish calls started for the current segment. Before its preparation is complete:
     /// consecutive failures of preparation, which determine the back-off.
     pub attempts: u32,
-    /// Whether a publish call for the current segment was ever started.
     #[serde(default, skip_serializing_if = "is_false")]
     pub has_begun: bool,
     /// When the first publish call with an unknown outcome started. It may have taken effect even
@@ -141,11 +140,10 @@ pub struct Delivery {
     /// How often the preparation expired on the platform and was repeated.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub restarts: u32,
-    /// The publish call whose outcome is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<Intent>,
     /// When a delivery that the platform told to come back is tried again, if that is after the
-    /// retry window. It extends the retry window.
+    /// retry window, which it extends.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub opens_at: Option<DateTime<Utc>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -154,8 +152,7 @@ pub struct Delivery {
     /// of a failure repeats it; [`Delivery::waiting_message`] adds the step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<Note>,
-    /// Random id of the last write, the condition of the next one: of two concurrent writers, one
-    /// fails.
+    /// Random, the condition of the next write: of two concurrent writers, one fails.
     pub write_id: u64,
 }
 
@@ -181,7 +178,6 @@ pub struct Note {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageKind {
-    /// The next step needs nothing from the user.
     #[default]
     Retry,
     Reconnect,
@@ -203,24 +199,20 @@ impl MessageKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum State {
-    /// There is another step.
     Waiting,
     /// Every segment is public, except perhaps the first comment.
     Published,
     /// Not public or not known to be public, and not retried.
     Failed {
-        /// For the user.
         reason: String,
         class: FailureClass,
     },
 }
 
-/// A publish call that was started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intent {
     /// From 1.
     pub attempt: u32,
-    /// When the call was started.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub at: DateTime<Utc>,
     /// Whether the platform may still be processing the call. False after any response, even an
@@ -251,18 +243,14 @@ pub struct Candidate {
 pub enum NextStep {
     /// Nothing: the delivery has ended and the post is rolled up.
     Nothing,
-    /// Computes the post's status.
     RollUp,
     /// Another worker has the lease until then.
     Leased(DateTime<Utc>),
-    /// The next step is due then, not earlier.
     Wait(DateTime<Utc>),
     Prepare(usize),
     Publish,
     LookUp,
-    /// The retry window is over.
     GiveUp,
-    /// Makes a call for the first follow-up.
     FollowUp,
     /// Ends the first follow-up: the outcome of its call is unknown, or the window is over.
     EndFollowUp,
@@ -330,7 +318,6 @@ impl Delivery {
         (self.gives_up_at() - self.publish_at).num_hours()
     }
 
-    /// The note and what happens next, for the user of a post that is not public yet.
     pub(crate) fn waiting_message(&self) -> Option<String> {
         let Note { kind, text } = self.note.as_ref()?;
         let hours = self.retry_hours();

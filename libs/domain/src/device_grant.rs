@@ -28,11 +28,9 @@ pub struct DeviceGrant {
     pub asked_from: IpAddr,
     #[serde(with = "ts_milliseconds")]
     pub created_at: DateTime<Utc>,
-    /// From then on, the grant can be neither approved nor exchanged.
     #[serde(with = "ts_milliseconds")]
     pub expires_at: DateTime<Utc>,
     pub state: DeviceGrantState,
-    /// The user who approved or denied the grant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_id: Option<UserId>,
     /// The profile to which that user limited the token.
@@ -51,7 +49,6 @@ pub enum DeviceGrantState {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecisionError {
-    /// A user has approved or denied it.
     Decided,
     Expired,
 }

@@ -112,7 +112,6 @@ impl Event {
         self
     }
 
-    /// The credentials expire at this time, and only the user can replace them.
     pub fn expiring(connection: &Connection, ends_at: DateTime<Utc>, now: DateTime<Utc>) -> Self {
         let mut event = Self::for_connection("connection.expiring", connection, now);
         event.detail["expires_at"] = show(ends_at).into();

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 pub enum FailureClass {
     Refused,
-    /// The retry window ended.
     GivenUp,
     /// It is unknown whether the post, or the next reply of its thread, is public.
     MayBePublic,

@@ -1,5 +1,3 @@
-//! Pages of posts.
-
 use std::cmp::Ordering;
 
 use chrono::{DateTime, Utc};
@@ -78,7 +76,6 @@ impl Listing {
     }
 }
 
-/// The number of the posts of a user or a profile in each status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct Counts {

@@ -20,12 +20,12 @@ pub fn is_mark(character: char) -> bool {
         )
 }
 
-/// Removes marks and shortens a username; `None` when nothing is left.
+/// `None` when nothing is left.
 pub fn username(raw: &str) -> Option<String> {
     shown(raw, |_, chars| chars < MAX_USERNAME_CHARS)
 }
 
-/// Removes marks and shortens a display name; `None` when nothing is left.
+/// `None` when nothing is left.
 pub fn display_name(raw: &str) -> Option<String> {
     shown(raw, |bytes, _| bytes <= MAX_DISPLAY_NAME_BYTES)
 }

@@ -66,7 +66,6 @@ pub struct Options(BTreeMap<String, OptionValue>);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestedOptions {
-    /// Options with a value.
     pub said: Options,
     /// Names of options that are `null`. They count as absent, but a name that the platform does
     /// not have is an error even with `null`.
@@ -74,7 +73,6 @@ pub struct RequestedOptions {
 }
 
 impl RequestedOptions {
-    /// Every name, once.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.said.iter().map(|(name, _)| name).chain(self.unsaid.iter().map(String::as_str))
     }

@@ -1,5 +1,3 @@
-//! The owner on whose behalf a request reads and writes.
-
 use crate::id::{ProfileId, UserId};
 use crate::profile::ProfileRef;
 

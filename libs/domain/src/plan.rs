@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Plan {
-    /// Simultaneously connected accounts.
     pub max_connections: Option<u32>,
     /// Simultaneously scheduled posts.
     pub max_scheduled_posts: Option<u32>,
@@ -15,7 +14,6 @@ pub struct Plan {
     pub max_scheduled_posts_per_profile: Option<u32>,
     /// Total size of the files of each profile that are not part of a published post.
     pub max_media_bytes_per_profile: Option<u64>,
-    /// Whether images and videos can be uploaded.
     pub media: bool,
 }
 
@@ -43,7 +41,6 @@ impl Plans {
         name.and_then(|it| self.0.get(it)).or_else(|| self.0.get("default")).cloned().unwrap_or_default()
     }
 
-    /// Without such limits, uploads need no look-up of the user's plan.
     pub fn no_media_limits(&self) -> bool {
         self.0.values().all(|it| it.media && it.max_media_bytes_per_profile.is_none())
     }

@@ -64,10 +64,8 @@ pub struct Post {
     pub post_id: PostId,
     /// Counts the user's changes. Deliveries belong to one revision.
     pub revision: u64,
-    /// The authority of the caller who made the last change.
     pub written_by: Authority,
-    /// Random id of the last write, the condition of the next one: of two concurrent writers, one
-    /// fails.
+    /// Random, the condition of the next write: of two concurrent writers, one fails.
     pub write_id: u64,
     /// The text of every target without its own text.
     pub text: PostText,
@@ -83,7 +81,6 @@ pub struct Post {
     /// The user's name at the time of creation.
     pub creator_name: String,
     pub targets: Vec<Target>,
-    /// The files of every target without its own files.
     pub media: Vec<Attachment>,
     /// The replies that continue the post, on every target without its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -103,7 +100,6 @@ pub struct NewPost {
     pub text: PostText,
     /// Each account at most once.
     pub targets: Vec<NewTarget>,
-    /// `None` for a draft.
     pub scheduled_at: Option<DateTime<Utc>>,
     pub media: Vec<MediaReference>,
     pub thread: Vec<NewSegment>,
@@ -149,7 +145,6 @@ pub struct Filter {
 }
 
 impl NewPost {
-    /// A draft without targets and files.
     pub fn new(text: PostText) -> Self {
         Self {
             text,
@@ -170,7 +165,6 @@ impl NewPost {
         files(&self.media, &self.thread, &self.targets).cloned().collect()
     }
 
-    /// The post as a draft, without its targets and files.
     fn draft(&self, user: &User, ids: &Ids, now: DateTime<Utc>) -> Post {
         Post {
             user_id: user.user_id,
@@ -195,7 +189,6 @@ impl NewPost {
 }
 
 impl Changes {
-    /// The files that the request names; may contain a file several times.
     pub fn files(&self) -> impl Iterator<Item = &MediaReference> {
         files(
             self.media.as_deref().unwrap_or_default(),
@@ -273,13 +266,13 @@ impl Post {
         }
     }
 
-    /// The text that a target publishes, or has published.
+    /// For a target that is public, the text that it has published.
     pub fn text_of<'a>(&'a self, target: &'a Target) -> &'a PostText {
         let kept = target.kept_content(0).map(|it| &it.text);
         kept.or(target.text.as_ref()).unwrap_or(&self.text)
     }
 
-    /// The files that a target publishes, or has published.
+    /// For a target that is public, the files that it has published.
     pub fn media_of<'a>(&'a self, target: &'a Target) -> &'a [Attachment] {
         let kept = target.kept_content(0).map(|it| &it.media);
         kept.or(target.media.as_ref()).unwrap_or(&self.media)

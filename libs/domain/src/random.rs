@@ -26,7 +26,6 @@ impl Random {
         Self::Seeded(Arc::new(AtomicU64::new(seed)))
     }
 
-    /// For jitter and the tail of an id.
     pub fn u32(&self) -> u32 {
         let [a, b, c, d, ..] = self.u64().to_le_bytes();
         u32::from_le_bytes([a, b, c, d])

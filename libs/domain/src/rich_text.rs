@@ -23,7 +23,6 @@ pub struct DisplayText {
 pub struct Link {
     /// Byte range in [`DisplayText::text`], or in the text of [`links`].
     pub range: Range<usize>,
-    /// The full URL, with its scheme.
     pub uri: String,
 }
 

@@ -36,10 +36,8 @@ pub use rule::Rule;
 /// The most replies of a thread, on any platform.
 pub const MAX_REPLIES: usize = 24;
 
-/// The rules for one account on one platform.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rules {
-    /// The name that users know.
     pub title: String,
     /// Each kind of rule at most once, in the order in which they are shown.
     #[serde(deserialize_with = "known")]
@@ -76,7 +74,6 @@ impl fmt::Display for TextLength {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleViolation {
-    /// The rule's [`Rule::id`].
     pub rule: &'static str,
     /// The field of the target with the error: `content`, `media` or one of its options.
     pub field: Cow<'static, str>,
@@ -85,7 +82,6 @@ pub struct RuleViolation {
 }
 
 impl Rules {
-    /// `title` is the platform's name.
     pub fn new(title: impl Into<String>, rules: impl Into<Vec<Rule>>) -> Self {
         Self { title: title.into(), rules: rules.into(), depending: Vec::new(), max_thread: 0, price: None }
     }
@@ -139,7 +135,6 @@ impl Rules {
         self.applicable(options).any(|(rule, _)| matches!(rule, Rule::OfPost(PostRule::PrivateUntilAudit)))
     }
 
-    /// Whether [`Rules::is_private_until_audit`] is true for some posts.
     pub fn lacks_audit(&self) -> bool {
         let depending = self.depending.iter().flat_map(|it| &it.rules);
         self.rules.iter().chain(depending).any(|it| matches!(it, Rule::OfPost(PostRule::PrivateUntilAudit)))
@@ -175,7 +170,6 @@ impl Rules {
         })
     }
 
-    /// Whether the platform shows links shortened, and they count so.
     pub fn shortens_links(&self) -> bool {
         self.rules.iter().any(|it| matches!(it, Rule::MaxText { counting, .. } if counting.short_links))
     }

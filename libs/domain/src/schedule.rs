@@ -29,7 +29,6 @@ pub const NOW: &str = "now";
 /// How far in the past a time may be to mean "now".
 pub const GRACE: TimeDelta = TimeDelta::minutes(5);
 
-/// How far ahead a post can be scheduled: five years.
 const HORIZON: Months = Months::new(5 * 12);
 
 /// In chrono, the nanoseconds of a leap second, `23:59:60`, start here.

@@ -47,7 +47,6 @@ impl Scope {
         }
     }
 
-    /// The text on the page on which a user approves it.
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::UserRead => "Read your name and e-mail address",

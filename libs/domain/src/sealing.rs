@@ -8,14 +8,11 @@ use std::fmt;
 pub enum SecretKind {
     /// Secrets that servers issued to this deployment: registered apps, and its own keys.
     Vault,
-    /// Credentials that users granted at platforms.
     Grant,
-    /// Secrets that sign events.
     Webhook,
 }
 
 impl SecretKind {
-    /// The value in roles.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Vault => "vault",

@@ -89,7 +89,6 @@ pub fn a_profile(user: &User) -> Profile {
     }
 }
 
-/// The owner of a token that is limited to this profile.
 pub fn limited_to(profile: &Profile) -> Owner {
     Owner { user_id: profile.user_id, limited_to: Some(profile.profile_id) }
 }
@@ -113,7 +112,6 @@ pub fn a_connect_link() -> ConnectLink {
     }
 }
 
-/// As a request finds them.
 pub fn accounts(connections: &[Connection]) -> Accounts {
     connections.iter().map(|it| (it.connection_id, it.clone())).collect()
 }
@@ -132,7 +130,6 @@ pub fn text(raw: &str) -> PostText {
     PostText::parse(raw).unwrap_or_else(|error| panic!("{raw:?}: {error}"))
 }
 
-/// A request for a post to these accounts.
 pub fn a_new_post(scheduled_at: Option<DateTime<Utc>>, connections: &[Connection]) -> NewPost {
     let targets = connections.iter().enumerate().map(|(index, it)| NewTarget::new(index, it.connection_id)).collect();
     NewPost { targets, scheduled_at, ..NewPost::new(text("Hello")) }
@@ -199,7 +196,6 @@ pub fn a_webhook_delivery() -> WebhookDelivery {
 pub struct Dice(pub u64);
 
 impl Dice {
-    /// The next number, at least 0 and less than `end`.
     pub fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         // The upper bits, because the lower ones of a linear congruential generator have short

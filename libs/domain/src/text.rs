@@ -53,7 +53,6 @@ impl<'a> From<&'a PostText> for Option<&'a str> {
 #[serde(transparent)]
 pub struct ExternalId(String);
 
-/// A label of a post, exactly as written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Label(String);

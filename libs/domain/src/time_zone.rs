@@ -6,7 +6,6 @@ use jiff::tz::{self, AmbiguousOffset, Offset};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// A zone such as `Europe/Berlin`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct TimeZone(tz::TimeZone);

@@ -62,7 +62,6 @@ impl UserCode {
         well_formed.then_some(Self(letters))
     }
 
-    /// The code's key in the store.
     pub fn hash(&self) -> String {
         hash(&self.0)
     }
@@ -78,7 +77,6 @@ impl std::fmt::Display for UserCode {
 pub struct Pkce {
     /// Kept until the code is exchanged.
     pub verifier: SecretString,
-    /// Sent with the authorization request.
     pub challenge: String,
 }
 

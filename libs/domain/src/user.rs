@@ -1,5 +1,3 @@
-//! Users, who own connections and posts.
-
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +12,6 @@ pub struct User {
     pub name: String,
     /// As the identity provider last reported it.
     pub email: String,
-    /// Time of the first sign-in.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub created_at: DateTime<Utc>,
     /// The name of one of the deployment's plans.

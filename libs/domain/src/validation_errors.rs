@@ -60,7 +60,6 @@ impl ValidationErrors {
         self.count == 0
     }
 
-    /// The kept errors: field, message.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.kept.iter().map(|(field, message)| (field.as_str(), message.as_str()))
     }

@@ -38,7 +38,6 @@ impl FollowUps {
         self.names.first().map_or("", String::as_str)
     }
 
-    /// A call with an unknown outcome is not repeated.
     pub(super) fn next_step(&self, now: DateTime<Utc>) -> NextStep {
         if self.call_begun_at.is_some() || self.ends_at <= now { NextStep::EndFollowUp } else { NextStep::FollowUp }
     }
@@ -65,7 +64,6 @@ impl Delivery {
         self.lease(now)
     }
 
-    /// `at` is when the next step is due.
     #[must_use]
     pub fn continue_follow_up(mut self, progress: String, at: DateTime<Utc>) -> Self {
         if let Some(it) = &mut self.follow_ups {
@@ -106,7 +104,6 @@ impl Delivery {
         self.wait_until(again_at, None)
     }
 
-    /// Ends the first follow-up, or all of them if their window is over.
     #[must_use]
     pub fn end_follow_up(mut self, now: DateTime<Utc>) -> Self {
         self.lease_expires_at = None;

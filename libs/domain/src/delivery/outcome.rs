@@ -1,5 +1,3 @@
-//! Outcomes of calls to a platform.
-
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::published::Published;
@@ -7,7 +5,6 @@ use crate::published::Published;
 /// Which delivery made a public post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// The delivery that asks.
     Ours,
     Others,
 }
@@ -30,7 +27,6 @@ pub enum AttemptError {
     /// The platform did nothing, because it has this post already. An earlier call published the
     /// post, so the post is looked up, and no other call is made.
     Duplicate { reason: String },
-    /// It is unknown whether the call took effect.
     Unknown {
         /// Whether the platform may still be processing the call.
         may_still_run: bool,
@@ -99,7 +95,6 @@ pub enum Resolution {
     Refused {
         reason: String,
     },
-    /// Not known yet; look up again.
     Pending {
         reason: String,
     },
@@ -107,7 +102,6 @@ pub enum Resolution {
     Unauthorized {
         reason: String,
     },
-    /// The platform offers no way to look it up.
     Undeterminable {
         /// Where the user can check.
         advice: String,

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{AttemptError, Delivery, NextStep};
 
-/// The wait after a failed preparation of a later segment.
 const LATER_SEGMENT_WAIT: TimeDelta = TimeDelta::seconds(30);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,12 +26,18 @@ pub struct Preparation {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PreparationStep {
-    /// Only the publish call is left.
-    Ready { progress: Option<String> },
+    Ready {
+        progress: Option<String>,
+    },
     /// Not finished, and not continued before this time.
-    Again { progress: String, at: DateTime<Utc> },
+    Again {
+        progress: String,
+        at: DateTime<Utc>,
+    },
     /// The rest needs the segment before it to be public.
-    NeedsParent { progress: Option<String> },
+    NeedsParent {
+        progress: Option<String>,
+    },
 }
 
 impl Preparation {
@@ -59,7 +64,6 @@ impl Delivery {
         self.preparations.get(segment.checked_sub(self.current_segment())?)?.progress.as_deref()
     }
 
-    /// Whether only the publish call of the current segment is left.
     pub fn is_prepared(&self) -> bool {
         self.preparations.first().is_none_or(|it| it.next_step_at.is_none())
     }
@@ -100,7 +104,6 @@ impl Delivery {
         self.wait_for_preparation()
     }
 
-    /// The next step of a delivery that waits for nothing else.
     pub(super) fn next_preparation_or_publish(&self, now: DateTime<Utc>) -> NextStep {
         let (is_ready, is_due) = (self.is_prepared(), self.publish_at <= now);
         if is_ready && is_due {

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{Delivery, Intent, Note, State};
 
-/// What a restored delivery does not know about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LostWindow {
     /// The time of the backup.
@@ -78,7 +77,6 @@ mod tests {
 
     const HOUR: TimeDelta = TimeDelta::hours(1);
 
-    /// A delivery that is due an hour after the restore.
     fn restored() -> Delivery {
         Delivery { publish_at: noon() + HOUR, ..a_delivery() }.restored(noon() - HOUR, noon())
     }

@@ -27,7 +27,6 @@ impl Delivery {
         self
     }
 
-    /// Takes the lease for preparation or a look-up.
     #[must_use]
     pub fn lease(mut self, now: DateTime<Utc>) -> Self {
         self.lease_expires_at = Some(now + LEASE_DURATION);
@@ -357,7 +356,6 @@ impl Delivery {
     }
 }
 
-/// The note while a platform refuses a segment as a duplicate and does not list it.
 fn not_listed(segment: &str) -> String {
     format!(
         "The platform refused the {segment} as a duplicate, but does not list it yet. Check the account before you \

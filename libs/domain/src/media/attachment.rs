@@ -1,5 +1,3 @@
-//! A file that a post uses.
-
 use serde::{Deserialize, Serialize};
 
 use crate::id::MediaId;

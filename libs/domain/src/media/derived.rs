@@ -8,7 +8,6 @@ use sha2::{Digest, Sha256};
 use super::{MediaPath, MimeType, Pixels, Ratio};
 use crate::id::{MediaId, UserId};
 
-/// What a platform accepts of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PictureBounds {
     pub max_bytes: u64,
@@ -29,12 +28,9 @@ pub enum PictureTypes {
     Jpeg,
 }
 
-/// White borders around an image that is too narrow or too wide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Borders {
-    /// The narrowest image without borders.
     pub min: Ratio,
-    /// The widest image without borders.
     pub max: Ratio,
 }
 
@@ -94,7 +90,6 @@ pub struct DocumentRequest {
     pub document: MediaPath,
 }
 
-/// A request to the function that opens uploads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum FileRequest {
@@ -127,7 +122,6 @@ impl DerivedPath {
         Self { user: file.user(), media: file.media(), hash: std::array::from_fn(|at| digest[at]) }
     }
 
-    /// The start of the keys of everything that is derived from a file.
     pub fn prefix(file: MediaPath) -> String {
         format!("derived/{}/{}-", file.user(), file.media())
     }

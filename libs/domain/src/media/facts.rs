@@ -25,8 +25,9 @@ pub struct Facts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DocumentFacts {
-    /// Every page was found.
-    Readable { pages: u32 },
+    Readable {
+        pages: u32,
+    },
     /// Its content needs a password or a key.
     Encrypted,
     /// Not all pages could be found within the limits of the inspection.
@@ -67,7 +68,6 @@ impl VideoCodec {
 }
 
 impl Pixels {
-    /// `None` where one side is 0.
     pub fn new(width: u32, height: u32) -> Option<Self> {
         (0 < width && 0 < height).then_some(Self { width, height })
     }
@@ -76,7 +76,6 @@ impl Pixels {
         u64::from(self.width) * u64::from(self.height)
     }
 
-    /// Rotated by 90 degrees.
     #[must_use]
     pub fn turned(self) -> Self {
         Self { width: self.height, height: self.width }

@@ -56,7 +56,6 @@ impl fmt::Debug for FileKey {
     }
 }
 
-/// A file that a platform can fetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PublicFile {
     Original(MediaPath),
@@ -117,7 +116,6 @@ impl FileAddress {
     /// Every path is shorter, so a longer text is refused unread.
     pub const MAX_BYTES: usize = 120;
 
-    /// The path below the service's origin.
     pub fn path(&self, key: &FileKey) -> String {
         let signed = self.signed();
         format!("{}{}/{signed}", Self::PREFIX, key.mac(&signed))

@@ -43,7 +43,6 @@ mod tests {
         [&[0xFF, marker], &length[..], content].concat()
     }
 
-    /// A JPEG of 300 × 200 pixels, without image data.
     fn jpeg(more: &[u8], behind: &[u8]) -> Vec<u8> {
         let frame = [8, 0, 200, 1, 44, 3, 1, 0x11, 0, 2, 0x11, 0, 3, 0x11, 0];
         [
@@ -67,7 +66,6 @@ mod tests {
         [&length[..], &named, &crc32fast::hash(&named).to_be_bytes()].concat()
     }
 
-    /// A PNG of 300 × 200 pixels, without image data.
     fn png(more: &[u8], behind: &[u8]) -> Vec<u8> {
         let header = [&300_u32.to_be_bytes()[..], &200_u32.to_be_bytes(), &[8, 2, 0, 0, 0]].concat();
         let parts = [chunk("IHDR", &header), more.to_vec(), chunk("IDAT", b"pixels"), chunk("IEND", b"")].concat();

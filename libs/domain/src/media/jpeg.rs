@@ -24,7 +24,6 @@ pub struct JpegOutline {
 }
 
 impl JpegOutline {
-    /// Parses a file, or the beginning of one.
     pub fn parse(bytes: &[u8]) -> Self {
         let mut outline =
             Self { size: None, is_whole: false, in_one_scan: false, is_bare: bytes.starts_with(&[0xFF, 0xD8]) };

@@ -16,7 +16,6 @@ const GIB: u64 = 1 << 30;
 /// shows more detail: Meta scales images down.
 pub const MAX_FETCHED_PICTURE_BYTES: u64 = 4 * MIB;
 
-/// The validity of a URL to upload or to read a file.
 pub const LINK_LIFETIME: Duration = Duration::from_hours(1);
 
 /// A URL that expires during an upload does not end it. The largest file takes this long at 10 Mbit/s.
@@ -31,7 +30,6 @@ pub fn last_upload_at(requested_at: DateTime<Utc>) -> DateTime<Utc> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MediaLimits {
-    /// Images other than GIFs.
     pub image: u64,
     pub gif: u64,
     pub video: u64,
@@ -60,7 +58,6 @@ impl Default for MediaLimits {
 }
 
 impl MediaLimits {
-    /// The limit for this type; `fetched` if the service fetches the file.
     pub fn max_bytes(&self, mime: MimeType, fetched: bool) -> u64 {
         match (mime, mime.file_type()) {
             (MimeType::Gif, _) => self.gif,

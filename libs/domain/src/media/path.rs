@@ -60,7 +60,6 @@ impl MediaPath {
         self.media
     }
 
-    /// The type that the file was declared to have.
     pub const fn mime(self) -> MimeType {
         self.mime
     }

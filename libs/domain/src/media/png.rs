@@ -8,7 +8,6 @@ const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1A\n";
 const OF_THE_PICTURE: [&[u8; 4]; 12] =
     [b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"iCCP", b"sBIT", b"bKGD", b"pHYs"];
 
-/// Width and height in pixels, of a file or the beginning of one.
 pub(super) fn size(bytes: &[u8]) -> Option<(u32, u32)> {
     let (name, header) = bytes.strip_prefix(SIGNATURE)?.get(4..)?.split_first_chunk::<4>()?;
     let (width, header) = header.split_first_chunk().filter(|_| name == b"IHDR")?;

@@ -16,7 +16,6 @@ use super::{Facts, MimeType, Pixels};
 /// The size of a requested part: the headers of most files are smaller.
 pub const PART_BYTES: usize = 64 << 10;
 
-/// A file of which some parts were read.
 #[derive(Clone, Debug)]
 pub struct Parts {
     size_bytes: u64,
@@ -25,7 +24,6 @@ pub struct Parts {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ProbeError {
-    /// This part has to be read first.
     Missing(Range<u64>),
     /// The file does not contain it, or not in a valid form.
     Unspecified,
@@ -60,7 +58,6 @@ impl Parts {
         }
     }
 
-    /// The properties that are known without further parts.
     pub fn known_facts(&self, mime: MimeType) -> Facts {
         self.facts(mime).unwrap_or_default()
     }

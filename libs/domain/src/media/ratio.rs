@@ -18,13 +18,11 @@ impl Ratio {
         self.0
     }
 
-    /// The smallest width for this height that is not narrower.
     pub(crate) fn width_for(self, height: u32) -> u32 {
         let width = (u64::from(self.0) * u64::from(height)).div_ceil(100);
         u32::try_from(width).unwrap_or(u32::MAX)
     }
 
-    /// The smallest height for this width that is not wider.
     pub(crate) fn height_for(self, width: u32) -> u32 {
         let height = (u64::from(width) * 100).div_ceil(u64::from(self.0.max(1)));
         u32::try_from(height).unwrap_or(u32::MAX)

@@ -1,6 +1,5 @@
 //! The size of a `WebP` file. Source: RFC 9649, 2.4 to 2.7.
 
-/// Width and height in pixels, of a file or the beginning of one.
 pub(super) fn size(bytes: &[u8]) -> Option<(u32, u32)> {
     let chunk = bytes.strip_prefix(b"RIFF")?.get(4..)?.strip_prefix(b"WEBP")?;
     let (name, content) = chunk.split_first_chunk::<4>()?;

@@ -18,7 +18,6 @@ pub enum Resource {
 impl Resource {
     const ALL: [Self; 3] = [Self::Service, Self::Api, Self::Mcp];
 
-    /// The path below the origin of the service.
     pub fn path(self) -> &'static str {
         match self {
             Self::Service => "",

@@ -27,16 +27,11 @@ pub struct OptionSpec {
     pub not_with: Option<&'static str>,
 }
 
-/// Whether a scheduled post must have an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Required {
     Never,
     Always,
-    /// Required where another option has one of these values.
-    When {
-        option: &'static str,
-        is: &'static [&'static str],
-    },
+    When { option: &'static str, is: &'static [&'static str] },
 }
 
 /// `max` is in Unicode code points, and `most` and `least` are numbers of entries.
@@ -61,20 +56,18 @@ pub enum OptionKind {
     Choice {
         max: usize,
     },
-    /// A list of texts, such as tags.
     Texts {
         most: usize,
         max: usize,
     },
-    /// A list of distinct texts, such as the answers of a poll.
+    /// Distinct texts, such as the answers of a poll.
     Ballot {
         least: usize,
         most: usize,
         max: usize,
     },
-    /// A text of one form, such as an id.
     TextOf(&'static TextForm),
-    /// A list of distinct texts of one form, such as usernames.
+    /// Distinct texts of one form.
     TextsOf {
         most: usize,
         form: &'static TextForm,
@@ -82,9 +75,7 @@ pub enum OptionKind {
     Flag,
     /// A language tag (BCP 47), such as `de` or `pt-BR`.
     Language,
-    /// A URL that starts with one of these, such as `https://`.
     Address(&'static [&'static str]),
-    /// A URL of one form, such as that of a post.
     AddressOf(&'static AddressForm),
 }
 
@@ -120,7 +111,7 @@ impl OptionSpec {
         Self { not_with: Some(option), ..self }
     }
 
-    /// The error if it does not go with the other options; continues its name.
+    /// Continues the option's name.
     fn combination_error(&self, given: &Options) -> Option<String> {
         let is_given = |it: &&str| given.get(it).is_some();
         if let Some(other) = self.needs.filter(|it| !is_given(it)) {
@@ -130,7 +121,7 @@ impl OptionSpec {
         Some(format!("and {other} cannot be used in one post; remove one of them"))
     }
 
-    /// The error if it is required and missing; continues its name.
+    /// Continues the option's name.
     fn missing(&self, platform: &str, given: &Options) -> Option<String> {
         match self.required {
             Required::Never => None,
@@ -142,7 +133,6 @@ impl OptionSpec {
         }
     }
 
-    /// The JSON Schema 2020-12 of its value.
     fn schema(&self) -> Value {
         let mut schema = match self.kind {
             OptionKind::Text { max } | OptionKind::Choice { max } => text_schema(max),
@@ -182,7 +172,7 @@ impl OptionSpec {
         schema
     }
 
-    /// The error in a value; continues the option's name.
+    /// Continues the option's name.
     fn fault(&self, value: &OptionValue) -> Option<String> {
         match (self.kind, value) {
             (OptionKind::Text { max } | OptionKind::Choice { max }, OptionValue::Text(text)) => text_error(text, max),
@@ -273,7 +263,6 @@ const LANGUAGE: &str =
 /// The longest language tag (RFC 5646, section 4.4.1).
 const MAX_LANGUAGE: usize = 35;
 
-/// The options as a JSON Schema 2020-12 of an object.
 pub fn schema(options: &[OptionSpec]) -> Value {
     let properties: Map<_, _> = options.iter().map(|it| (it.name.to_owned(), it.schema())).collect();
     let always = options.iter().filter(|it| it.required == Required::Always);
@@ -324,7 +313,6 @@ fn is_language(tag: &str) -> bool {
 pub struct PlatformOptions(Arc<[(&'static str, &'static [OptionSpec])]>);
 
 impl PlatformOptions {
-    /// By the names of platforms.
     pub fn new(platforms: impl IntoIterator<Item = (&'static str, &'static [OptionSpec])>) -> Self {
         Self(platforms.into_iter().collect())
     }

@@ -1,5 +1,3 @@
-//! The authority of a caller over posts.
-
 use serde::{Deserialize, Serialize};
 
 use super::{Post, PostStatus};
@@ -8,7 +6,6 @@ use crate::scope::{Scope, Scopes};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Authority {
-    /// All posts of the user.
     #[default]
     Posts,
     /// Drafts only, without scheduling them.
@@ -26,7 +23,6 @@ impl Authority {
         matches!(self, Self::Posts)
     }
 
-    /// Whether it permits changing and deleting this post.
     pub fn covers(self, post: &Post) -> bool {
         self.schedules() || post.status == PostStatus::Draft
     }

@@ -43,7 +43,6 @@ impl Target {
         self.charges.iter().take(self.public.len() + may_be_public).copied().collect()
     }
 
-    /// Releases the charges of segments that are certainly not public.
     pub(crate) fn release_charges(&mut self) {
         self.charges = self.final_charges();
     }

@@ -1,5 +1,3 @@
-//! The condition of a request that changes a post.
-
 use std::collections::BTreeSet;
 
 use super::Post;
@@ -7,7 +5,6 @@ use super::Post;
 /// `If-Match` (RFC 9110, section 13.1.1). The entity tag of a post is its revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IfMatch {
-    /// `*`: any revision.
     Any,
     Revisions(BTreeSet<u64>),
 }
@@ -37,7 +34,6 @@ impl IfMatch {
 }
 
 impl Post {
-    /// The value of `ETag`.
     pub fn entity_tag(&self) -> String {
         format!("\"{}\"", self.revision)
     }

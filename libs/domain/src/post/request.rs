@@ -30,14 +30,12 @@ impl MediaReference {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewSegment {
-    /// The path of the entry, for messages.
     pub field: String,
     pub text: PostText,
     pub media: Vec<MediaReference>,
 }
 
 impl NewSegment {
-    /// The entry with its files, as far as they are in `files`.
     pub(super) fn content(&self, files: &[Attachment]) -> SegmentContent {
         SegmentContent { text: self.text.clone(), media: carried(&self.media, files) }
     }
@@ -50,9 +48,7 @@ pub struct NewTarget {
     pub connection_id: ConnectionId,
     /// The text for this target only; empty where it publishes its files alone.
     pub text: Option<PostText>,
-    /// Files for this target only, instead of the post's.
     pub media: Option<Vec<MediaReference>>,
-    /// Replies for this target only, instead of the post's.
     pub thread: Option<Vec<NewSegment>>,
     pub options: RequestedOptions,
     /// A consent that this request gives; no program can give one.
@@ -66,12 +62,10 @@ impl NewTarget {
     }
 }
 
-/// The named files, as far as they are in `files`.
 pub(super) fn carried(named: &[MediaReference], files: &[Attachment]) -> Vec<Attachment> {
     named.iter().filter_map(|it| it.find_in(files)).collect()
 }
 
-/// The files that the parts of a request name; may contain a file several times.
 pub fn files<'a>(
     media: &'a [MediaReference],
     thread: &'a [NewSegment],

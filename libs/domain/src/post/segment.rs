@@ -8,16 +8,13 @@ use crate::media::{AltText, Attachment};
 use crate::published::Published;
 use crate::text::PostText;
 
-/// The option with the text of a first comment.
 pub const FIRST_COMMENT: &str = "first_comment";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SegmentKind {
     Post,
-    /// A reply to the segment before it.
     Reply,
-    /// A comment on the post.
     Comment,
 }
 
@@ -59,7 +56,6 @@ pub struct Segment<'a> {
     pub media: &'a [Attachment],
 }
 
-/// A segment with its status, for the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentView<'a> {
     pub segment: Segment<'a>,
@@ -143,7 +139,6 @@ impl Post {
 }
 
 impl Target {
-    /// The post on this account; `None` if it is not public.
     pub fn published(&self) -> Option<&Published> {
         self.public.first().map(|it| &it.published)
     }

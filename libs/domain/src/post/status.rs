@@ -1,5 +1,3 @@
-//! The status of a post, and of each of its targets.
-
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

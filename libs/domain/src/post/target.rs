@@ -28,10 +28,8 @@ pub struct Target {
     pub username: Option<String>,
     /// The text for this target only; empty where it publishes its files alone.
     pub text: Option<PostText>,
-    /// The files for this target only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media: Option<Vec<Attachment>>,
-    /// The replies for this target only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<Vec<SegmentContent>>,
     #[serde(default, skip_serializing_if = "Options::is_empty")]
@@ -44,7 +42,6 @@ pub struct Target {
     /// The segments that are public: the first ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub public: Vec<PublicSegment>,
-    /// Why the first comment of a published target is not public.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment_error: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

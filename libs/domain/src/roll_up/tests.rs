@@ -21,7 +21,6 @@ fn refused(delivery: Delivery) -> Delivery {
     delivery.open_intent(noon()).record_publish(Err(error), noon(), 0)
 }
 
-/// A post of which one target is public and the other has failed, and its accounts.
 fn a_half_failed_post() -> (Post, Accounts) {
     let user = a_user();
     let connections = [a_connection(&user), a_connection(&user)];

@@ -1,5 +1,3 @@
-//! How a platform counts the length of a text.
-
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -57,7 +55,6 @@ impl Unit {
         count as u64
     }
 
-    /// The form of the text that is counted.
     fn normalized(self, text: &str) -> Cow<'_, str> {
         if self == Self::Weighted { weighted::normalized(text) } else { Cow::Borrowed(text) }
     }

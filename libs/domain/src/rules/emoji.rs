@@ -47,7 +47,6 @@ fn may_be(letter: char) -> bool {
     !letter.is_ascii() && CodePointSetData::new::<Emoji>().contains(letter)
 }
 
-/// An emoji that is not joined to others.
 fn single_emoji(text: &str) -> Option<usize> {
     let mut rest = text.chars();
     let first = rest.next()?;

@@ -68,7 +68,6 @@ pub enum FileRule {
     VideoCodecs {
         codecs: Vec<VideoCodec>,
     },
-    /// Of a document.
     MaxPages {
         max: u32,
     },
@@ -110,7 +109,6 @@ impl FileRule {
         }
     }
 
-    /// The unit of its number; `None` if it has none.
     pub const fn unit(&self) -> Option<&'static str> {
         match self {
             Self::MaxImagePixels { .. }
@@ -147,7 +145,6 @@ impl FileRule {
         facts.filter_map(|(number, facts)| self.fault(number, &facts)).collect()
     }
 
-    /// How this file is made smaller, as a text; `None` if it stays as it is.
     pub(super) fn resize_description(&self, file: &Attachment) -> Option<String> {
         // An animated image is not made smaller.
         if file.mime_type.file_type() != FileType::Image || file.mime_type == MimeType::Gif {
@@ -164,7 +161,6 @@ impl FileRule {
         }
     }
 
-    /// The size of this image with white borders; `None` if it gets none.
     pub(super) fn bordered_size(&self, file: &Attachment, options: &Options) -> Option<Pixels> {
         let Self::ImageRatioOrBorders { min, max, option, is } = self else { return None };
         if file.mime_type.file_type() != FileType::Image || options.text(option) != Some(is) {

@@ -7,7 +7,6 @@ use crate::options::Options;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
     pub bordered: Pixels,
-    /// The size whose aspect ratio is visible.
     pub visible: Pixels,
 }
 

@@ -36,7 +36,6 @@ pub(super) fn find(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// The scheme at the end of the text before a `://`.
 fn scheme(before: &str) -> Option<&str> {
     ["https", "http"].into_iter().find_map(|name| {
         let at = before.len().checked_sub(name.len())?;
@@ -71,7 +70,6 @@ fn host_length(rest: &str) -> Option<usize> {
     }
 }
 
-/// The bytes of the port, path and query at the start.
 fn tail_length(finder: &LinkFinder, rest: &str) -> usize {
     let port = |it: &str| it.starts_with(|it: char| it.is_ascii_digit());
     if !rest.starts_with(['/', '?']) && !rest.strip_prefix(':').is_some_and(port) {

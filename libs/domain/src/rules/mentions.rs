@@ -1,5 +1,3 @@
-//! Mentions of users on other servers, `@user@host`.
-
 /// The longest host name in characters; with a longer one, it is no mention. Source: RFC 1035,
 /// section 2.3.4, without the length bytes at both ends.
 const LONGEST_HOST: usize = 253;

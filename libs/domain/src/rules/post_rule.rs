@@ -23,7 +23,6 @@ pub enum PostRule {
     NotWithMedia {
         options: Vec<String>,
     },
-    /// Total size of images and videos.
     MaxAllBytes {
         max: u64,
     },
@@ -67,11 +66,9 @@ pub enum PostRule {
     VideoOptions {
         options: Vec<String>,
     },
-    /// Options about images.
     ImageOptions {
         options: Vec<String>,
     },
-    /// Options about a document.
     DocumentOptions {
         options: Vec<String>,
     },
@@ -146,7 +143,6 @@ impl PostRule {
         field.into()
     }
 
-    /// The first option that is missing, or that should not be there.
     fn option(&self, given: &Options) -> Option<&str> {
         let (names, is_fault): (_, fn(bool) -> bool) = match self {
             Self::RequiredOptions { options } => (options, |is_given| !is_given),
@@ -159,7 +155,6 @@ impl PostRule {
         names.iter().map(String::as_str).find(|it| is_fault(given.get(it).is_some()))
     }
 
-    /// The longest text of a post with these files, and the files that cause the limit.
     pub(super) fn text_limit(&self, media: &[Attachment]) -> Option<(u32, Counting, &'static str)> {
         let has = |wanted| media.iter().any(|it| it.mime_type.file_type() == wanted);
         match self {
@@ -173,7 +168,6 @@ impl PostRule {
         }
     }
 
-    /// The error of this post, like the messages of [`Rule`](super::Rule).
     pub(super) fn fault(&self, text: &str, media: &[Attachment], options: &Options) -> Option<String> {
         let count_of_type = |wanted| media.iter().filter(|it| it.mime_type.file_type() == wanted).count() as u64;
         match self {

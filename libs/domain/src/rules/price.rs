@@ -3,10 +3,8 @@ use serde::{Deserialize, Serialize};
 use super::Unit;
 use crate::budget::MilliDollars;
 
-/// What a post to an account costs the operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Price {
-    /// A post whose text has no link.
     pub post: MilliDollars,
     pub with_link: MilliDollars,
     /// The unit whose definition of a link applies.

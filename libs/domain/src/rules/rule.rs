@@ -1,5 +1,3 @@
-//! The rules about texts, numbers of files, and types.
-
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
@@ -24,7 +22,6 @@ pub enum Rule {
         max: u32,
         short_links: bool,
     },
-    /// The limit of the option `content_warning`.
     MaxContentWarning {
         max: u32,
         counting: Counting,
@@ -43,7 +40,6 @@ pub enum Rule {
     NotMixed,
     /// A GIF must be the only file of its post, because it is shown as a video.
     GifAlone,
-    /// A document must be the only file of its post.
     DocumentAlone,
     /// At least one image or video.
     MediaRequired,
@@ -173,7 +169,6 @@ impl Rule {
         field.into()
     }
 
-    /// The longest text of a post with these files, if this rule limits it.
     pub(super) fn text_limit(&self, media: &[Attachment]) -> Option<(u32, Counting)> {
         match self {
             Self::MaxText { max, counting } => Some((*max, *counting)),

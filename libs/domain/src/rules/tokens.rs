@@ -1,5 +1,3 @@
-//! Hashtags, mentions and links in a text.
-
 use std::ops::Range;
 
 use super::mentions::is_word;
@@ -17,7 +15,6 @@ pub(super) fn hashtags(text: &str) -> usize {
     outside_of_links(text).map(|part| words_after_mark(part, &['#', '＃'], true).filter(|it| is_tag(it)).count()).sum()
 }
 
-/// The number of mentions: `@` and a name.
 pub(super) fn mentions(text: &str) -> usize {
     outside_of_links(text).map(|part| words_after_mark(part, &['@', '＠'], false).count()).sum()
 }

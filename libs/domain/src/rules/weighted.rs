@@ -16,7 +16,6 @@ use icu_normalizer::ComposingNormalizerBorrowed;
 use super::emoji;
 pub(super) use address::find as addresses;
 
-/// The weight of all other characters.
 const HEAVY: u64 = 2;
 
 pub(super) fn normalized(text: &str) -> Cow<'_, str> {
@@ -28,12 +27,10 @@ pub(super) fn length(text: &str) -> u64 {
     parts(text).sum()
 }
 
-/// Whether anything in a normalized text counts more than 1.
 pub(super) fn has_heavy(text: &str) -> bool {
     parts(text).any(|it| it == HEAVY)
 }
 
-/// The weight of each emoji and each other character, in order.
 fn parts(text: &str) -> impl Iterator<Item = u64> {
     let mut rest = text;
     std::iter::from_fn(move || {

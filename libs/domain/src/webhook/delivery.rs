@@ -15,7 +15,6 @@ use super::response::EndpointResponse;
 use super::retry_schedule::{PLANNED_AHEAD, wait, wait_for_permit, with_retry_after};
 use crate::id::{UserId, WebhookId};
 
-/// How long a delivery is stored after its creation.
 pub const KEPT_FOR: TimeDelta = TimeDelta::days(30);
 
 /// The lease of one worker: longer than the timeout of its function in `template.yaml`.
@@ -43,10 +42,8 @@ pub struct WebhookDeliveryId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WebhookDeliveryStatus {
-    /// There is another attempt.
     Waiting,
     Delivered,
-    /// The endpoint did not accept it, and there are no more attempts.
     Failed,
 }
 
@@ -62,13 +59,11 @@ impl WebhookDeliveryStatus {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
-    /// Start of the attempt.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub at: DateTime<Utc>,
     /// The HTTP status; `None` if there was no response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// Why there was no response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     pub took_ms: u64,
@@ -90,7 +85,6 @@ pub struct WebhookDelivery {
     pub postponed: u32,
     /// The latest attempts, oldest first.
     pub attempts: Vec<Attempt>,
-    /// The beginning of the latest response body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_answer: Option<String>,
     #[serde(with = "chrono::serde::ts_milliseconds")]
@@ -100,7 +94,6 @@ pub struct WebhookDelivery {
     pub due_at: Option<DateTime<Utc>>,
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub lease_expires_at: Option<DateTime<Utc>>,
-    /// Random id of the last write, the condition of the next one.
     pub write_id: u64,
 }
 
@@ -192,7 +185,6 @@ impl WebhookDelivery {
         self.release_lease().ended(WebhookDeliveryStatus::Failed)
     }
 
-    /// Starts all attempts again, at the owner's request.
     #[must_use]
     pub fn redeliver(&self, now: DateTime<Utc>) -> Self {
         let after = Self {

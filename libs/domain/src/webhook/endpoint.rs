@@ -1,5 +1,3 @@
-//! Webhook endpoints: their URL, their events, and their status.
-
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -17,7 +15,6 @@ use crate::schedule::show;
 /// Of one user.
 pub const MAX_ENDPOINTS: u32 = 10;
 
-/// How long an endpoint may fail before it is disabled.
 pub const DISABLED_AFTER: TimeDelta = TimeDelta::days(5);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +23,6 @@ pub enum DisabledReason {
     Owner,
     /// It returned 410.
     Gone,
-    /// It failed for [`DISABLED_AFTER`].
     Failing,
 }
 
@@ -46,7 +42,6 @@ pub enum EndpointStatus {
     Disabled,
     /// Receives tests. A 2xx response to one of them enables it.
     Unverified,
-    /// Receives the events that it lists.
     Enabled,
 }
 
@@ -73,7 +68,6 @@ pub struct Creator {
     pub client_id: Option<ClientId>,
 }
 
-/// A user's URL that receives events.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WebhookEndpoint {
     pub user_id: UserId,
@@ -87,7 +81,6 @@ pub struct WebhookEndpoint {
     /// `None` when a browser session created it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_by: Option<Creator>,
-    /// Whether its URL has responded to a test with 2xx.
     pub is_verified: bool,
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub disabled_at: Option<DateTime<Utc>>,

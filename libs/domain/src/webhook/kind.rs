@@ -1,5 +1,3 @@
-//! Events that an endpoint can receive.
-
 use serde::{Deserialize, Serialize};
 
 /// The event type, such as `post.published`.

@@ -21,11 +21,9 @@ pub struct MessageId(String);
 
 const PREFIX: &str = "evt_";
 
-/// Characters of a hash.
 const HASH_LEN: usize = 43;
 
 impl MessageId {
-    /// From the event's id on the bus.
     pub fn from_event_id(id: &str) -> Self {
         Self(format!("{PREFIX}{}", token::hash(id)))
     }

@@ -1,22 +1,16 @@
-//! Responses of endpoints, and their meaning.
-
 use chrono::TimeDelta;
 
 use super::retry_schedule::CONNECT_TIME_OUT;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointResponse {
-    /// The HTTP status; `None` if there was no response.
     pub status: Option<u16>,
-    /// Why there was no response, as a text for the endpoint's owner.
     pub error: Option<String>,
-    /// The beginning of the response body.
     pub body: Option<String>,
     pub retry_after: Option<TimeDelta>,
     pub took_ms: u64,
 }
 
-/// The most bytes of a response body that are kept.
 pub const SHOWN_BYTES: usize = 1024;
 
 impl EndpointResponse {
@@ -24,12 +18,10 @@ impl EndpointResponse {
         Self { status: None, error: Some(error.into()), body: None, retry_after: None, took_ms }
     }
 
-    /// Whether the endpoint accepted the message: only by a 2xx response.
     pub fn is_accepted(&self) -> bool {
         self.status.is_some_and(|it| (200..300).contains(&it))
     }
 
-    /// Whether the endpoint wants no further events: 410.
     pub fn is_gone(&self) -> bool {
         self.status == Some(410)
     }

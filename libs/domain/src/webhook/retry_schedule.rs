@@ -18,10 +18,8 @@ const FIRST_WAIT_FOR_PERMIT: TimeDelta = TimeDelta::seconds(8);
 /// each of its deliveries was postponed, and the less it asks for.
 const MOST_DOUBLINGS: u32 = 6;
 
-/// The shortest wait after an endpoint asked for fewer messages.
 const THROTTLED: TimeDelta = TimeDelta::minutes(1);
 
-/// The longest wait that an endpoint can request.
 const LONGEST_ASKED: TimeDelta = TimeDelta::hours(24);
 
 /// A longer wait is an entry of the due index, where the tick finds it. A queue holds a message for

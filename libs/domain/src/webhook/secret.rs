@@ -10,7 +10,7 @@ use crate::token::random_bytes;
 
 const PREFIX: &str = "whsec_";
 
-/// Bytes of a secret: the specification requires 24 to 64.
+/// The specification requires 24 to 64.
 const BYTES: usize = 32;
 
 /// The secret that is shared with an endpoint: `whsec_` and base64.

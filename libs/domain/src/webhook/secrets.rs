@@ -1,5 +1,3 @@
-//! The secrets of an endpoint: the current one, and those it replaced.
-
 use chrono::{DateTime, TimeDelta, Utc};
 
 /// How long a replaced secret still signs.
@@ -20,7 +18,6 @@ pub struct WebhookSecrets {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplacedSecret {
     pub sealed: Vec<u8>,
-    /// Until when it signs.
     pub until: DateTime<Utc>,
 }
 

@@ -1,5 +1,3 @@
-//! Platforms that refuse a post as a duplicate.
-
 use super::*;
 
 #[test]

@@ -1,5 +1,3 @@
-//! Threads and first comments: one segment after the other.
-
 use super::*;
 use crate::post::SegmentKind;
 

@@ -1,7 +1,6 @@
 //! The orientation of an image. Source: CIPA DC-008 (Exif 2.32), 4.6.4, tag 274, in a TIFF
 //! structure.
 
-/// Whether the orientation in this TIFF structure swaps width and height.
 pub(super) fn is_rotated(tiff: &[u8]) -> bool {
     orientation(tiff).is_some_and(|it| (5..=8).contains(&it))
 }

@@ -60,7 +60,6 @@ fn pictures(file: &Parts, track: Range<u64>) -> Result<Facts, ProbeError> {
     })
 }
 
-/// The duration in the header of the movie, or in that of its fragments.
 fn movie_duration(file: &Parts, movie: Range<u64>) -> Result<u64, ProbeError> {
     let (scale, length) = scale_and_length(file, find_path(file, movie.clone(), &[*b"mvhd"])?.start)?;
     if let Some(duration) = milliseconds(scale, length) {
@@ -129,7 +128,6 @@ fn find_path(file: &Parts, within: Range<u64>, names: &[[u8; 4]]) -> Result<Rang
     names.iter().try_fold(within, |within, name| find_box(file, within, *name)?.ok_or(ProbeError::Unspecified))
 }
 
-/// The content of the first box with this name.
 fn find_box(file: &Parts, within: Range<u64>, name: [u8; 4]) -> Result<Option<Range<u64>>, ProbeError> {
     let mut at = within.start;
     for _ in 0..MAX_BOXES {

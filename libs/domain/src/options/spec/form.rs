@@ -6,14 +6,12 @@ pub(super) const MAX_ADDRESS: usize = 2048;
 pub struct AddressForm {
     /// One of these is the start.
     pub starts: &'static [&'static str],
-    /// Checks a URL with one of the starts.
     pub has: fn(&str) -> bool,
     pub examples: &'static [&'static str],
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct TextForm {
-    /// A JSON Schema pattern that all such texts match.
     pub pattern: &'static str,
     pub has: fn(&str) -> bool,
     /// The longest text, in Unicode code points.
@@ -50,7 +48,6 @@ pub(super) fn url_schema(starts: &[&str]) -> Value {
     json!({"type": "string", "maxLength": MAX_ADDRESS, "pattern": pattern})
 }
 
-/// Whether this starts with one of `starts` and has no white space.
 pub(super) fn is_address(starts: &[&str], text: &str) -> bool {
     let rest = starts.iter().find_map(|it| text.strip_prefix(*it));
     rest.is_some_and(|it| !it.is_empty() && !it.contains(char::is_whitespace)) && text.chars().count() <= MAX_ADDRESS

@@ -34,7 +34,6 @@ fn changed(post: &Post, changes: Changes) -> Post {
     post.change(changes, Vec::new(), &accounts, &ids(), noon()).unwrap().charged(&accounts, &budgets(), noon())
 }
 
-/// The changes, by the number of months from now.
 fn changes_by_month(before: Option<&Post>, after: Option<&Post>) -> Vec<(i32, i64)> {
     let now = Month::from_instant(noon()).number();
     changes(before, after).into_iter().map(|(key, it)| (key.month.number() - now, it.by)).collect()

@@ -34,7 +34,6 @@ fn texts(post: &Post) -> Vec<&str> {
     post.segments(&post.targets[0]).into_iter().map(|it| it.text).collect()
 }
 
-/// The delivery of a post after its first segments became public and the next one was refused.
 fn partly_published(post: &Post, public: usize) -> Delivery {
     let mut delivery = Delivery::new(post, &post.targets[0], None, 1, noon());
     for number in 0..public {

@@ -78,7 +78,6 @@ fn scheme(text: &str, end: usize, floor: usize) -> Option<usize> {
     is_free.then_some(start)
 }
 
-/// The part of a URL after the domain.
 #[derive(Clone, Copy, Debug)]
 struct Tail {
     /// In bytes.

@@ -11,7 +11,6 @@ const LONGEST_LABEL: usize = 63;
 /// in punycode.
 const LONGEST_TOP_LEVEL: usize = 24;
 
-/// A part of a text between dots.
 #[derive(Clone, Copy, Debug)]
 struct Label {
     start: usize,
@@ -159,7 +158,6 @@ impl Label {
         }
     }
 
-    /// Whether it may precede the top level.
     fn is_name(&self, start: usize) -> bool {
         self.is_sub && self.can_precede_top_level_from(start)
     }
@@ -186,7 +184,6 @@ pub(super) const fn glues(letter: char) -> bool {
         'A'..='Z' | 'a'..='z' | '0'..='9' | '@' | '＠' | '$' | '#' | '＃' | '\u{fffe}' | '\u{feff}' | '\u{ffff}')
 }
 
-/// Latin letters, with accents or without, digits, and hyphens.
 fn is_latin(letter: char) -> bool {
     letter == '-' || letter.is_ascii_alphanumeric() || is_accented(letter)
 }
