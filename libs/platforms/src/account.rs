@@ -37,7 +37,6 @@ pub struct Credentials {
     pub access_token: SecretString,
     /// Exchanged for a new access token. `None` where the platform issues none.
     pub refresh_token: Option<SecretString>,
-    /// `None` if the access token does not expire.
     pub expires_at: Option<DateTime<Utc>>,
     /// When an unused refresh token expires. `None` if it does not, or if the platform does not
     /// report it.

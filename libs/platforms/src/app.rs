@@ -1,5 +1,3 @@
-//! The registration of this service as an app on a platform: client id and secret.
-
 mod extra_secrets;
 
 use std::sync::Arc;
@@ -77,7 +75,6 @@ pub trait AppSource: Send + Sync {
     fn report_refused(&self, credentials: &Arc<AppCredentials>);
 }
 
-/// Constant credentials, for the local stack and for tests.
 #[async_trait]
 impl AppSource for AppCredentials {
     async fn credentials(&self) -> Result<Arc<AppCredentials>, DependencyError> {

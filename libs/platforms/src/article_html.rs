@@ -5,7 +5,7 @@
 use domain::rich_text::links;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// The longest title that is derived from a text, in graphemes.
+/// In graphemes, for a title that is derived from a text.
 const MAX_TITLE: usize = 100;
 
 /// The title of a post with at most `max` characters, and the text below it.
@@ -25,7 +25,6 @@ pub(crate) fn title_and_text<'a>(text: &'a str, title: Option<&str>, max: usize)
     (cut, text)
 }
 
-/// A line, cut at the end of a word if it is long.
 fn cut(line: &str, max: usize) -> String {
     if line.graphemes(true).count() <= MAX_TITLE && line.chars().count() <= max {
         return line.to_owned();

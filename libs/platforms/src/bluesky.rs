@@ -127,13 +127,11 @@ struct Settings {
     /// URL of the server that resolves handles.
     #[serde(default = "public_api")]
     resolver: String,
-    /// URL of the server that profiles are read from.
     #[serde(default = "public_api")]
     appview: String,
     /// URL of the video service for accounts on any server. Without it, Bluesky's own service is
     /// used for accounts on Bluesky's servers, and other servers receive videos unchanged.
     video: Option<String>,
-    /// The name of this service on the server's authorization page.
     #[serde(default = "client_name")]
     client_name: String,
 }
@@ -182,7 +180,6 @@ pub(crate) struct Bluesky {
     directory: Directory,
     appview: Url,
     video_service: Url,
-    /// Whether the video service accepts accounts of any server.
     any_video: bool,
     client_name: String,
 }

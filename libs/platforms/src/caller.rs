@@ -1,5 +1,3 @@
-//! The account and the time of a platform call.
-
 use chrono::{DateTime, Utc};
 use secrecy::SecretString;
 

@@ -7,7 +7,6 @@ use domain::connection::Connection;
 
 use crate::account::Credentials;
 
-/// The most values that are returned for one option.
 pub const MAX_CHOICES: usize = 1_000;
 
 /// In bytes; longer than any id. A longer value is omitted, because a truncated one would be
@@ -48,7 +47,6 @@ pub(crate) fn bounded(choices: Vec<Choice>) -> Vec<Choice> {
     choices.take(MAX_CHOICES).collect()
 }
 
-/// A text of the platform as pages and clients show it.
 pub(crate) fn shown(label: &str) -> String {
     let label: String = label.chars().filter(|it| !it.is_control()).take(MAX_LABEL).collect();
     label.trim().to_owned()

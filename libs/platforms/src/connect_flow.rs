@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::account::Account;
 
-/// A form field that the user fills in before the platform's authorization page can be opened, such
-/// as a server, a handle or a bot token.
+/// Filled in before the platform's authorization page can be opened, such as a server, a handle or
+/// a bot token.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
     pub name: &'static str,
@@ -18,7 +18,6 @@ pub struct Field {
     /// platforms require the user to enter.
     pub label: &'static str,
     pub example: &'static str,
-    /// Whether the input hides what is typed.
     pub secret: bool,
     /// `None` if the field is required, else a hint that explains an empty value. It may have
     /// `{redirect_uri}`, too.
@@ -44,17 +43,14 @@ impl Field {
 /// By field name.
 pub type FieldValues = BTreeMap<String, SecretString>;
 
-/// Our part of an authorization request.
 #[derive(Clone, Debug)]
 pub struct AuthorizationRequest {
-    /// The callback returns it.
     pub state: SecretString,
     pub urls: CallbackUrls,
     /// The S256 challenge of the verifier in [`Callback`].
     pub challenge: String,
 }
 
-/// The public URLs of this service for one platform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallbackUrls {
     /// Such as `https://social.example`.
@@ -97,7 +93,6 @@ pub enum AuthorizeStep {
         memory: Option<SecretString>,
     },
     /// The user approves where nothing redirects to us: in an app, or on another device.
-    /// `Connect::poll` asks for the approval.
     WaitForApproval {
         instructions: Instructions,
         /// State that the adapter needs to poll, as [`PendingApproval::adapter_state`]. Stored
@@ -108,14 +103,12 @@ pub enum AuthorizeStep {
     Accounts(Vec<Account>),
 }
 
-/// Shown while the user approves in an app or on another device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Instructions {
     /// One or two sentences.
     pub text: String,
     /// Where the user approves. Shown only if it is a web URL.
     pub url: Option<String>,
-    /// The code that the user enters there.
     pub code: Option<String>,
 }
 
@@ -135,7 +128,6 @@ pub enum Approval {
     Approved(Vec<Account>),
 }
 
-/// The request that arrived at our redirect URI.
 #[derive(Clone, Debug)]
 pub struct Callback {
     pub query: BTreeMap<String, String>,
@@ -156,7 +148,7 @@ impl Callback {
     }
 }
 
-/// Why a connect flow ended without an account. The user reads it.
+/// The user reads it.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ConnectError {
     #[error("access was denied on the platform's page")]
@@ -164,10 +156,9 @@ pub enum ConnectError {
     /// The value of a [`Field`] is invalid; the user can correct it.
     #[error("{message}")]
     Field { name: &'static str, message: String },
-    /// The platform refused, or the account cannot be used, for this reason.
     #[error("the account could not be connected: {0}")]
     Refused(String),
-    /// The platform cannot be used by this deployment. The text says what the operator has to do.
+    /// The text says what the operator has to do.
     #[error("{0}")]
     Unsupported(String),
     #[error("the platform returned an unexpected response; try again in a few minutes")]
@@ -182,7 +173,6 @@ impl ConnectError {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RefreshError {
-    /// The platform reports that the grant has ended.
     #[error("the grant has ended: {0}")]
     Gone(String),
     /// A temporary error; the old credentials may still work.

@@ -8,7 +8,7 @@ use crate::choices::{self, Choice, shown};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CreatorInfo {
     pub name: Option<String>,
-    /// The URL of a picture, which may expire within hours.
+    /// May expire within hours.
     pub avatar: Option<String>,
     /// The values of the option `visibility`.
     pub visibilities: Vec<Choice>,

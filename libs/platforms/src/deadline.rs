@@ -33,14 +33,12 @@ pub(crate) async fn look_up(
     Deadline::begin(request.now).within(WITHIN, work).await.unwrap_or_else(pending)
 }
 
-/// A clock that starts with the step.
 pub(crate) struct Deadline {
     begun_at: DateTime<Utc>,
     begun: Instant,
 }
 
 impl Deadline {
-    /// `now` is the start of the step.
     pub(crate) fn begin(now: DateTime<Utc>) -> Self {
         Self { begun_at: now, begun: Instant::now() }
     }
@@ -49,7 +47,6 @@ impl Deadline {
         self.begun_at + TimeDelta::from_std(self.begun.elapsed()).unwrap_or_default()
     }
 
-    /// The result of the work if it ends within `limit` after the start of the step, else `None`.
     pub(crate) async fn within<T>(&self, limit: Duration, work: impl Future<Output = T>) -> Option<T> {
         timeout_at(self.begun + limit, work).await.ok()
     }

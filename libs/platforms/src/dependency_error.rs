@@ -1,5 +1,3 @@
-//! The error of calls that a dependency of ours prevents.
-
 use domain::delivery::AttemptError;
 
 use crate::connect_flow::{ConnectError, RefreshError};

@@ -14,11 +14,6 @@
 //!   later, and in forums, the messages of the channel show the outcome of a call.
 //! - A bot's reply refers to the message before it. In a forum, the replies are messages of the
 //!   thread that the post began, which has the id of its first message.
-//!
-//! `discord/api.rs` has the calls of a webhook and `bot.rs` those of the bot, `errors.rs` the error
-//! tables, `message.rs` the message that a post becomes, `webhook.rs` and `server.rs` the two kinds
-//! of accounts and how they are stored, `publishing.rs` the posts of the bot, and `look_up.rs` how
-//! their outcome is found.
 
 mod api;
 mod bot;
@@ -93,7 +88,6 @@ const BOT_PERMISSIONS: u64 = 1 << 10 | 1 << 11 | 1 << 14 | 1 << 15 | 1 << 16 | 1
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// URL of Discord's website.
     #[serde(default = "site")]
     url: Url,
     /// URL of a page about this service. Discord requires a URL in the user agent of every client.
@@ -146,7 +140,6 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<Discord>, SetupError> {
 pub(crate) struct Discord {
     api: Api,
     oauth: Option<OAuth2>,
-    /// `None` if the operator's secret has no token of a bot.
     bot: Option<BotAccount>,
 }
 
@@ -157,14 +150,11 @@ const NO_BOT: &str =
 
 const FIELD: &str = "webhook";
 
-/// The form without Discord's page.
 const PASTED: &[Field] = &[field(None)];
 
-/// The form with Discord's page, for a channel.
 const PASTED_OR_CHOSEN: &[Field] =
     &[field(Some("Leave this empty to choose the server and the channel on Discord's own page."))];
 
-/// The form with Discord's page, for a server that the user adds the bot to.
 const PASTED_OR_ADDED: &[Field] = &[field(Some(
     "Leave this empty to add the bot to a server on Discord's own page. You can then post in every \
                   channel of the server.",
@@ -266,7 +256,6 @@ impl Connect for Discord {
         }])
     }
 
-    /// The channels in which the bot may post; empty for a webhook.
     async fn choices(&self, choosing: &ChoicesRequest<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
         match Server::load(choosing.credentials) {
             Some(server) => Ok(server.choices(self.bot(now)?).await?),
@@ -345,7 +334,6 @@ async fn joined(bot: Bot<'_>, tokens: &Tokens) -> Result<Account, ConnectError> 
 }
 
 impl Discord {
-    /// The bot that servers are connected through; an error while it is disabled.
     fn bot(&self, now: DateTime<Utc>) -> Result<Bot<'_>, AttemptError> {
         let bot = self.bot.as_ref().map(|it| it.at(now));
         bot.ok_or_else(|| AttemptError::RetryLater { retry_at: None, reason: NO_BOT.to_owned() })

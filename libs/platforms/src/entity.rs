@@ -1,5 +1,3 @@
-//! The character entities of HTML.
-
 /// The character of an entity, given without `&` and `;`: a numeric reference, or one of the most
 /// common names.
 pub(crate) fn letter(name: &str) -> Option<char> {

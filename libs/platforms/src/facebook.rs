@@ -8,10 +8,6 @@
 //!   each is in one post only; a video has its id before it is public.
 //! - The same text twice in a row is refused.
 //! - The published posts of a Page can be listed.
-//!
-//! `meta.rs` has the calls and the meaning of errors, `facebook/accounts.rs` the Pages of a user,
-//! `preparation.rs` and `video.rs` the uploads, `public_call.rs` the publish call, `look_up.rs` and
-//! `status.rs` the look-ups, `comment.rs` the first comment.
 
 mod accounts;
 mod comment;
@@ -87,17 +83,14 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
 pub(crate) const LEAD: LeadTimes =
     LeadTimes { images: Some(TimeDelta::minutes(3)), videos: Some(TimeDelta::minutes(10)), ..LeadTimes::NONE };
 
-/// How long a cut-off publish call may still take effect, and appear in lists.
-const SETTLES: TimeDelta = TimeDelta::seconds(60);
+const SETTLE_TIME: TimeDelta = TimeDelta::seconds(60);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
     /// Base URL of the website, the API and the video API, if not Facebook's own.
     url: Option<Url>,
-    /// The configuration of Facebook Login for Business that has the permissions.
     config_id: Option<String>,
-    /// Replaces the default permissions, for an app that may not request all of them.
     scopes: Option<Vec<String>>,
 }
 
@@ -117,7 +110,6 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<Facebook>, SetupError> {
 
 pub(crate) struct Facebook {
     graph: Graph,
-    /// The API host for videos.
     videos: Graph,
     login: FacebookLogin,
     scopes: Vec<String>,
@@ -209,6 +201,6 @@ impl Publish for Facebook {
     }
 
     fn settle_time(&self) -> TimeDelta {
-        SETTLES
+        SETTLE_TIME
     }
 }

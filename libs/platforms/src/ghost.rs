@@ -12,9 +12,6 @@
 //!
 //! Preparation uploads the files and creates the draft with its full content, under a slug that no other post has. So
 //! the draft is found again if a response is lost, and its status shows later whether the publish call took effect.
-//!
-//! `ghost/api.rs` has the calls and `key.rs` their tokens, `errors.rs` the error table, `connect.rs` the connect flow,
-//! `content.rs` the draft of a post, `publish.rs` preparation, publishing and look-up.
 
 mod api;
 mod connect;

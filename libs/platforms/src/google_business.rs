@@ -8,8 +8,6 @@
 //!   have been rejected already.
 //! - Google fetches the image by URL after the publish call.
 //! - No idempotency key, no client-chosen id. The posts of a location can be listed, with their texts and states.
-//!
-//! `google.rs` has the OAuth, `locations.rs` the accounts, `local_post.rs` the post in requests and lists.
 
 mod local_post;
 mod locations;
@@ -139,13 +137,12 @@ const BOUNDS: PictureBounds = PictureBounds::new(MAX_FETCHED_PICTURE_BYTES, 4_09
 /// Documented for all photos of a profile. At least 10 KB are documented, too, but the service may convert a picture.
 const MIN_IMAGE_SIDE: u32 = 250;
 
-/// The follow-up that reads the state of the post again, and how long after the publication.
+/// The follow-up that reads the state again, and how long after the publication.
 const REVIEW: &str = "review";
 const REVIEWED_AFTER: [TimeDelta; 2] = [TimeDelta::hours(1), TimeDelta::days(1)];
 
 const PUBLISH_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The largest page of posts.
 const PAGE_SIZE: &str = "100";
 const PAGE_BYTES: usize = 4 << 20;
 
@@ -340,7 +337,6 @@ fn rules() -> Rules {
         .with_rules_when(OptionCondition::option(CALL_TO_ACTION, ["call"]), refused(&[LINK]))
 }
 
-/// Reads a page of a list: the first one, or the one of this token.
 async fn page<T: DeserializeOwned>(call: Call, token: Option<&str>) -> Result<Page<T>, CallError> {
     let call = call.query(&token.iter().map(|it| ("pageToken", it)).collect::<Vec<_>>());
     let Page { items, next } = call.max_bytes(PAGE_BYTES).read().await?;
@@ -358,8 +354,7 @@ mod tests {
 
     use super::*;
 
-    /// One row per response seen in documents or in issues of clients. The kit tests what follows
-    /// for which call.
+    /// Responses seen in documents or in issues of clients.
     #[test]
     fn error_table_classifies_known_responses() {
         let error = |status: &str, details: &str| {

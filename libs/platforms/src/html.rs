@@ -36,7 +36,6 @@ pub(crate) struct Tag<'a> {
 }
 
 impl<'a> Tag<'a> {
-    /// Reads the tag at the start of the text, which is `<`.
     fn read(text: &'a str) -> Self {
         let end_of_name = text[1..].find(|it: char| it.is_ascii_whitespace() || it == '>' || it == '<');
         let end_of_name = end_of_name.map_or(text.len(), |it| it + 1);
@@ -76,7 +75,6 @@ impl<'a> Tag<'a> {
     }
 }
 
-/// A value with or without quotes, and the text after it.
 fn split_value(text: &str) -> (&str, &str) {
     for quote in ['"', '\''] {
         if let Some(inside) = text.strip_prefix(quote) {
@@ -90,7 +88,6 @@ fn find_ignoring_case(text: &str, ascii: &str) -> Option<usize> {
     text.as_bytes().windows(ascii.len()).position(|it| it.eq_ignore_ascii_case(ascii.as_bytes()))
 }
 
-/// Replaces character references by their characters.
 pub(crate) fn plain(raw: &str) -> String {
     let mut plain = String::with_capacity(raw.len());
     let mut rest = raw;

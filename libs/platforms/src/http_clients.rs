@@ -1,5 +1,3 @@
-//! The HTTP clients that adapters share: one for known hosts, one for hosts that users name.
-
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -11,7 +9,7 @@ use url::Url;
 use crate::dependency_error::DependencyError;
 use crate::last_call;
 
-/// The default timeout: as long as a user, or the next step, can wait.
+/// The timeout of a request without its own: as long as a user, or the next step, can wait.
 pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
 /// How long an unused connection is kept: shorter than platforms keep it, for the reason in
@@ -35,8 +33,7 @@ impl HttpClients {
         Self { known: Arc::default(), named: Egress::new(policy, builder_for_named) }
     }
 
-    /// A request to a URL in the code or in the deployment's settings. The timeout is
-    /// [`ANSWER_WITHIN`].
+    /// A request to a URL in the code or in the deployment's settings.
     pub(crate) fn request_known_host(
         &self,
         method: Method,
@@ -46,7 +43,7 @@ impl HttpClients {
     }
 
     /// A request to a URL that a user named, or that a server named by a user returned. It must be
-    /// https, and not inside our network. The timeout is [`ANSWER_WITHIN`].
+    /// https, and not inside our network.
     pub(crate) fn request_named_host(&self, method: Method, url: Url) -> Result<RequestBuilder, EgressError> {
         Ok(self.named.client(&url, Schemes::Encrypted)?.request(method, url).timeout(ANSWER_WITHIN))
     }
@@ -56,7 +53,6 @@ impl HttpClients {
     }
 
     /// A request for a public page or file, without credentials, so that plain http is permitted.
-    /// The timeout is [`ANSWER_WITHIN`].
     pub(crate) fn get_page(&self, url: Url) -> Result<RequestBuilder, EgressError> {
         Ok(self.named.client(&url, Schemes::Any)?.get(url).timeout(ANSWER_WITHIN))
     }
@@ -76,8 +72,8 @@ impl HttpClients {
     }
 }
 
-/// Sends a request of [`HttpClients`]. Every adapter sends through this function, so that the status
-/// is recorded for the attempt, and tests can record responses.
+/// Every adapter sends through this function, so that the status is recorded for the attempt, and
+/// tests can record responses.
 pub(crate) async fn send(request: RequestBuilder) -> reqwest::Result<Response> {
     last_call::record_response(None);
     #[cfg(feature = "testing")]

@@ -10,9 +10,6 @@
 //!   converted.
 //! - There is no idempotency key. A container is published once, and reports whether it was; the
 //!   published posts of an account can be listed.
-//!
-//! `instagram/options.rs` has options and rules, `container.rs` the parameters of a post,
-//! `account.rs` account info, `login.rs` both logins.
 
 mod account;
 mod container;
@@ -71,9 +68,7 @@ struct Settings {
     url: Option<Url>,
     #[serde(default)]
     login: LoginMethod,
-    /// Replaces the default scopes, for an app that may not request all of them.
     scopes: Option<Vec<String>>,
-    /// The configuration of Facebook Login for Business that has the permissions.
     config_id: Option<String>,
 }
 

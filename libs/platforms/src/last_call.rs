@@ -11,7 +11,6 @@ tokio::task_local! {
     static LAST_CALL: Cell<CallResult>;
 }
 
-/// Runs a step of an adapter, and returns how its last call ended.
 pub async fn with_last_call<T>(step: impl Future<Output = T>) -> (T, CallResult) {
     let step = async {
         let ended = step.await;
@@ -20,7 +19,7 @@ pub async fn with_last_call<T>(step: impl Future<Output = T>) -> (T, CallResult)
     LAST_CALL.scope(Cell::default(), step).await
 }
 
-/// Records the response of a call, or that there is none. Does nothing outside of a step.
+/// Does nothing outside of a step.
 pub(crate) fn record_response(status: Option<StatusCode>) {
     let call = CallResult { http_status: status.map(|it| it.as_u16()), error_kind: None };
     let _ = LAST_CALL.try_with(|it| it.set(call));

@@ -8,9 +8,6 @@
 //! - There is no idempotency key, and posts carry no reference of ours. What a page has posted can be listed; what a
 //!   member has posted, cannot: when the response to a publish call is lost, the post is not sent again, unless the
 //!   operator wants that (`replay`).
-//!
-//! `linkedin/api.rs` has URLs and responses, `errors.rs` what errors mean, `little_text.rs` how texts are written,
-//! `video.rs` uploads in parts, `document.rs` documents, `look_up.rs` how a lost post is found.
 
 mod api;
 mod article;
@@ -141,7 +138,6 @@ const MAX_SIDE: u32 = 6_000;
 
 const BOUNDS: PictureBounds = PictureBounds::new(10_000_000, MAX_SIDE);
 
-/// For the upload of one picture.
 const UPLOAD: Duration = Duration::from_secs(30);
 
 /// How long LinkedIn processes a file, rounded up.
@@ -150,7 +146,6 @@ const PROCESSING: TimeDelta = TimeDelta::seconds(3);
 /// The name of a link's card in the preparation and in a post.
 const ARTICLE: &str = "article";
 
-/// How long a publish call that was cut off may still take effect, and appear in lists.
 const SETTLE_TIME: TimeDelta = TimeDelta::seconds(90);
 
 #[derive(Deserialize)]
@@ -163,7 +158,6 @@ struct Settings {
     /// Whether users can connect pages, too. LinkedIn has to approve the app for that.
     #[serde(default)]
     pages: bool,
-    /// The scopes to request if the app's products have other scopes than the default ones.
     scopes: Option<Vec<String>>,
     /// Whether a post with an unknown outcome that cannot be looked up is sent once more.
     #[serde(default)]

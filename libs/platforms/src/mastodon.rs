@@ -22,9 +22,6 @@
 //!   at `/source`, or in its `text`; servers rewrite the HTML that they show in many ways.
 //! - Servers issue the same token to an app again, and some remove an app when one of its tokens is
 //!   revoked.
-//!
-//! `api.rs` has the URLs and responses of servers. What they mean for a grant is in `connect.rs`,
-//! and for a post in `publish.rs`.
 
 mod account;
 mod api;
@@ -102,7 +99,6 @@ pub(crate) const LEAD: LeadTimes = LeadTimes {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// The name of this service on a server's authorization page.
     #[serde(default = "client_name")]
     client_name: String,
 }

@@ -23,10 +23,6 @@
 //!   shows them.
 //! - An event has at most 65,536 bytes. Encrypted rooms accept plain messages as well, so the
 //!   room's encryption is checked before.
-//!
-//! `matrix/api.rs` has URLs and responses, `errors.rs` the error table, `user.rs` the names of
-//! users and homeservers, `connect.rs` the connect flow, `oauth.rs` its OAuth 2.0 part, `rooms.rs`
-//! the rooms that can be posted to, `content.rs` the messages that a post becomes.
 
 mod api;
 mod connect;
@@ -98,7 +94,6 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
     ),
 ];
 
-/// Uploads begin before the due second.
 pub(crate) const LEAD: LeadTimes = LeadTimes {
     images: Some(TimeDelta::seconds(60)),
     videos: Some(TimeDelta::seconds(180)),
@@ -119,7 +114,6 @@ const REFRESH_TIMEOUT: Duration = Duration::from_secs(28);
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// The name of our device in the user's list of devices.
     #[serde(default = "client_name")]
     client_name: String,
     /// Homeservers without OAuth 2.0 on whose page users may sign in. The operator trusts them not
@@ -232,7 +226,6 @@ impl Connect for Matrix {
         Ok(vec![self.complete(callback, now).await?])
     }
 
-    /// Rooms are the only option with choices.
     async fn choices(&self, choosing: &ChoicesRequest<'_>, now: DateTime<Utc>) -> Result<Vec<Choice>, AttemptError> {
         let grant = Grant::load(choosing.credentials)?;
         let device = Device { server: &grant.server, token: &choosing.credentials.access_token, now };

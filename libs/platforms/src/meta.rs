@@ -9,13 +9,6 @@
 //!   oldest supported one.
 //! - Instagram and Threads publish in two steps: a container is created, which is not public,
 //!   fetches the files, and expires after a day; then one call publishes it, once.
-//!
-//! `graph.rs` makes calls, `errors.rs` has the meaning of errors, `id.rs` the ids that may be part
-//! of a path, `usage.rs` the rate limit headers, `version.rs` the end of versions, `containers.rs`
-//! containers, `comments.rs` first comments, `fetch.rs` files that Meta fetches, `upload.rs` files that are sent, `reach.rs` the
-//! check that Meta can reach this deployment, `pages.rs` the Pages of a user, `permissions.rs`
-//! granted permissions, `list.rs` lists, `signed_request.rs` deauthorization callbacks, and
-//! `grants.rs` the errors of token calls.
 
 pub(crate) mod comments;
 mod containers;

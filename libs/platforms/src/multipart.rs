@@ -38,7 +38,6 @@ impl ReadFailure {
     }
 }
 
-/// Streams a file into a form that is being sent.
 pub(crate) struct Feed(mpsc::Sender<Result<Bytes, MediaReadError>>);
 
 impl Feed {
@@ -71,14 +70,14 @@ impl Form {
         Self { boundary: random_hex(), parts: Vec::new(), length: 0, unread: ReadFailure::default() }
     }
 
-    /// Adds a field. `name` is trusted.
+    /// `name` is trusted.
     #[must_use]
     pub(crate) fn text(self, name: &str, value: &str) -> Self {
         let head = format!("--{}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n", self.boundary);
         self.message(head)
     }
 
-    /// Adds a file of this length. The names are trusted.
+    /// The names are trusted.
     #[must_use]
     pub(crate) fn file(
         mut self,

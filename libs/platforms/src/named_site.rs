@@ -1,8 +1,6 @@
-//! The URL of a site that a user types.
-
 use url::{Position, Url};
 
-/// More than any URL of a site, in bytes.
+/// In bytes.
 const MAX_TYPED: usize = 500;
 
 /// Parses the URL of a site, or of any of its pages below one of `pages`, such as `/wp-admin/`. The path ends with a

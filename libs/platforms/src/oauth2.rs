@@ -85,13 +85,12 @@ impl OAuth2 {
         self.app.as_ref()
     }
 
-    /// Sets the `User-Agent`, for platforms that require a format of their own.
+    /// For platforms that require a format of their own.
     #[must_use]
     pub fn named(self, user_agent: String) -> Self {
         Self { user_agent: Some(user_agent), ..self }
     }
 
-    /// For another app, whose dialect may differ.
     pub(crate) fn by(&self, app: Arc<dyn AppSource>, dialect: &'static Dialect) -> Self {
         Self { app, dialect, ..self.clone() }
     }
@@ -135,7 +134,7 @@ impl OAuth2 {
         Ok(tokens.renewed(old, now))
     }
 
-    /// Revokes the grant. A grant that has already ended counts as revoked.
+    /// A grant that has already ended counts as revoked.
     pub async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {
         let Some(url) = &self.endpoints.revocation else { return Ok(()) };
         let call = &self.dialect.revocation;

@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::publish_request::{FittedPicture, MediaReadError, Picture, PublishRequest};
 
-/// A request for a fitted picture, stored between the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PendingPicture {
     #[serde(with = "chrono::serde::ts_milliseconds")]
@@ -21,11 +20,9 @@ pub(crate) struct PendingPicture {
     asked_at: DateTime<Utc>,
 }
 
-/// A picture with its width and height.
 pub(crate) type SizedPicture = (Picture, (u32, u32));
 
 pub(crate) enum PictureState<T = SizedPicture> {
-    /// The picture, or its location.
     Ready(T),
     /// Not ready; when to look again.
     Again(PendingPicture, DateTime<Utc>),
@@ -61,7 +58,6 @@ pub(crate) async fn fitted(
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Source {
     Original,
-    /// The fitted picture, of this type.
     Fitted(MimeType),
 }
 
@@ -93,7 +89,6 @@ pub(crate) async fn public_url(
     url.map_err(unreadable)
 }
 
-/// [`source`], then [`public_url`].
 pub(crate) async fn public(
     request: &PublishRequest<'_>,
     file: &Attachment,

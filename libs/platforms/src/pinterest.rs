@@ -437,7 +437,6 @@ fn title(request: &PublishRequest<'_>) -> Option<String> {
     Some(title.chars().take(MAX_TITLE).collect::<String>().trim_end().to_owned())
 }
 
-/// The kind of a pin's files, as Pinterest lists it.
 fn media_type(files: &[Attachment]) -> &'static str {
     match files {
         [only] if only.mime_type.file_type() == FileType::Video => "video",
@@ -482,8 +481,7 @@ fn pin_url(id: &str) -> String {
 mod tests {
     use super::*;
 
-    /// One row per response seen in documents or in issues of clients. The kit tests what follows
-    /// for which call.
+    /// Responses seen in documents or in issues of clients.
     #[test]
     fn error_table_classifies_known_responses() {
         for (status, body, expected) in [

@@ -47,10 +47,7 @@ pub enum Followed {
         at: DateTime<Utc>,
     },
     /// The platform has removed the post since its publication, and nothing of it is public.
-    Removed {
-        /// For the user.
-        reason: String,
-    },
+    Removed { reason: String },
 }
 
 /// The operations that every program with credentials needs. [`Connect`] and [`Publish`] have the
@@ -102,14 +99,12 @@ pub trait Platform: Send + Sync {
     }
 }
 
-/// Connects and disconnects accounts.
 #[async_trait::async_trait]
 pub trait Connect: Platform {
     /// The rules for an account whose own limits are unknown. Posts are checked against
     /// [`Account::rules`], which is read when the account is connected.
     fn rules(&self) -> Rules;
 
-    /// The form that the user fills in before the authorization page.
     fn fields(&self) -> &'static [Field] {
         &[]
     }

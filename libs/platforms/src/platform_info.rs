@@ -6,7 +6,6 @@ use domain::options::OptionSpec;
 pub struct PlatformInfo {
     /// In paths and in `PLATFORMS`.
     pub name: &'static str,
-    /// For users.
     pub title: &'static str,
     pub access: Access,
     /// What a user permits by connecting an account, for a sentence. Platforms combine permissions, so this is more than
@@ -19,7 +18,6 @@ pub struct PlatformInfo {
     pub host: Option<&'static str>,
 }
 
-/// The access that a platform requires of an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Nothing, or credentials that any operator gets in minutes.
@@ -28,7 +26,6 @@ pub enum Access {
     OwnAccounts,
     /// The platform reviews every operator who wants to connect accounts.
     Review,
-    /// The platform charges for its API.
     Paid,
     /// The platform is for development: pages do not propose it to users. In the API it is `open`.
     Development,

@@ -57,7 +57,6 @@ pub struct PublishRequest<'a> {
 
 #[derive(Clone, Copy, Debug)]
 pub struct ReplyTo<'a> {
-    /// The first segment.
     pub root: &'a Published,
     /// The segment before this one; for a comment, the first segment.
     pub parent: &'a Published,
@@ -113,7 +112,7 @@ impl<'a> PublishRequest<'a> {
         self.progress.and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default()
     }
 
-    /// Names a file for the user, such as `file 1 of 2 (image/png)`.
+    /// For the user, such as `file 1 of 2 (image/png)`.
     pub(crate) fn place(&self, file: &Attachment) -> String {
         let index = self.media.iter().position(|it| it.media_id == file.media_id).unwrap_or_default();
         format!("file {} of {} ({})", index + 1, self.media.len(), file.mime_type.as_str())
@@ -153,12 +152,11 @@ pub enum FittedPicture {
     Refused(String),
 }
 
-/// Reads the user's files as streams, and has pictures fitted.
 #[async_trait::async_trait]
 pub trait MediaReader: Send + Sync {
     async fn open(&self, attachment: &Attachment) -> Result<MediaBytes, MediaReadError>;
 
-    /// A range of a file. A range beyond the end of the file is cut off.
+    /// A range beyond the end of the file is cut off.
     async fn open_range(&self, attachment: &Attachment, range: Range<u64>) -> Result<MediaBytes, MediaReadError> {
         Ok(slice_stream(self.open(attachment).await?, range))
     }
@@ -189,7 +187,7 @@ pub trait MediaReader: Send + Sync {
         Err(MediaReadError("files have no public URL in this deployment".to_owned()))
     }
 
-    /// Requests a fitted picture. It takes seconds, or minutes if a file is hard to decode.
+    /// Takes seconds, or minutes if a file is hard to decode.
     async fn ask_to_fit(&self, attachment: &Attachment, bounds: PictureBounds) -> Result<(), MediaReadError>;
 }
 

@@ -28,18 +28,15 @@ const MAX_COMPARED: usize = 20;
 pub enum TimelineSnapshot {
     /// The ids of its newest posts, newest first.
     Showed(Vec<String>),
-    /// The account's posts may not be read.
     Unreadable,
 }
 
 impl TimelineSnapshot {
-    /// From the first page of the account's posts.
     pub fn from_posts(posts: &[impl Listed]) -> Self {
         Self::Showed(posts.iter().take(MAX_KEPT).map(|it| it.id().to_owned()).collect())
     }
 }
 
-/// A post in its account's list.
 pub trait Listed: Send + Sync {
     fn id(&self) -> &str;
 
@@ -91,7 +88,6 @@ pub trait Claims: Send + Sync {
 #[error("the claims of published posts could not be read")]
 pub struct ClaimsError;
 
-/// No delivery has claimed anything.
 #[cfg(any(test, feature = "testing"))]
 pub struct NoOtherClaims;
 
@@ -110,7 +106,6 @@ pub enum Recognition {
     Candidate(Published),
     /// Everything published since was read, and ours is not there.
     NotPublished,
-    /// Not certain at the moment.
     Pending {
         reason: String,
     },
@@ -191,11 +186,9 @@ pub(crate) async fn find_in<T: Timeline>(
     }
 }
 
-/// The posts that are newer than a publish call.
 pub(crate) struct Newer<P> {
     /// Newest first, each once.
     pub(crate) posts: Vec<P>,
-    /// Whether the list is certainly complete.
     pub(crate) is_all: bool,
 }
 

@@ -64,7 +64,6 @@ impl Recording {
         fields::read(&self.body, &self.fields_read)
             .unwrap_or_else(|error| panic!("{} {}: {error}", self.request, self.source))
     }
-    /// The request, and the fields of the response that were read.
     pub(crate) fn into_fields_read(self) -> (String, BTreeSet<String>) {
         (self.request, self.fields_read.into_inner())
     }

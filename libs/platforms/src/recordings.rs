@@ -1,5 +1,3 @@
-//! Responses of real servers, from `tests/recordings`.
-
 #![allow(clippy::unwrap_used, reason = "a panic here is the failing assertion")]
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -28,7 +28,6 @@ use crate::platform::{Connect, FollowUp, Followed, Platform, Publish, Step};
 use crate::publish_request::PublishRequest;
 use crate::refresh_policy::RefreshPolicy;
 
-/// An adapter whose messages are redacted.
 pub(crate) struct RedactingAdapter<A>(pub(crate) A);
 
 #[async_trait]

@@ -1,5 +1,3 @@
-//! How and when credentials are refreshed.
-
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::account::Credentials;

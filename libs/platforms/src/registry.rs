@@ -17,7 +17,6 @@ use crate::setup::{PlatformSettings, Setup, SetupError};
 /// [`PlatformInfo`] follow the module.
 macro_rules! registered {
     ($($platform:ident { $($field:tt)+ }),+ $(,)?) => {
-        /// For planning.
         const LEADS: &[(&str, LeadTimes)] = &[$((crate::$platform::NAME, crate::$platform::LEAD)),+];
 
         const KNOWN: &[PlatformInfo] = &[$(PlatformInfo {
@@ -79,7 +78,6 @@ pub trait Capability: Platform {
     fn adapters(setup: &Setup) -> Result<Vec<Option<Box<Self>>>, SetupError>;
 }
 
-/// The enabled platforms of this deployment, as one of the traits.
 pub struct Registry<P: ?Sized>(Arc<[Box<P>]>);
 
 impl<P: ?Sized> Clone for Registry<P> {
@@ -120,7 +118,6 @@ pub fn vocabulary() -> PlatformOptions {
     PlatformOptions::new(KNOWN.iter().map(|it| (it.name, it.options)))
 }
 
-/// Every platform, enabled or not.
 pub fn platform_infos() -> &'static [PlatformInfo] {
     KNOWN
 }

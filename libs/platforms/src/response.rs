@@ -9,7 +9,6 @@ use serde::de::DeserializeOwned;
 /// Larger than most responses; see [`json_up_to`] for the others.
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
 
-/// The most characters of a platform's message that a user sees.
 const MAX_WORDS: usize = 300;
 
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +38,7 @@ pub(crate) async fn body_up_to(response: reqwest::Response, max_bytes: usize) ->
     Ok(bytes)
 }
 
-/// The beginning of the body, up to a limit or to where it was cut off.
+/// Ends at `max_bytes`, or where the body was cut off.
 pub(crate) async fn start(response: reqwest::Response, max_bytes: usize) -> Vec<u8> {
     let mut stream = response.bytes_stream();
     let mut bytes = Vec::new();

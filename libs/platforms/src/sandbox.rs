@@ -73,7 +73,6 @@ pub(crate) const OPTIONS: &[OptionSpec] = &[
 
 const SCOPES: &[&str] = &["profile", "publish"];
 
-/// Uploads begin one minute before the due second.
 pub(crate) const LEAD: LeadTimes = LeadTimes {
     images: Some(TimeDelta::seconds(60)),
     videos: Some(TimeDelta::seconds(60)),
@@ -81,9 +80,8 @@ pub(crate) const LEAD: LeadTimes = LeadTimes {
     ..LeadTimes::NONE
 };
 
-/// How long a cut-off publish call may still take effect. The network can be configured to be slow
-/// by up to a minute.
-const SETTLES: TimeDelta = TimeDelta::seconds(80);
+/// The network can be configured to be slow by up to a minute.
+const SETTLE_TIME: TimeDelta = TimeDelta::seconds(80);
 
 /// Longer pictures are fitted to what the network's pages show at most.
 const BOUNDS: PictureBounds = PictureBounds::new(4_000_000, 4_096);
@@ -124,7 +122,6 @@ pub(crate) struct Sandbox {
 struct Me {
     #[serde(flatten)]
     account: PublicAccount,
-    /// The id of the grant, if it covers several accounts.
     #[serde(default)]
     grant: Option<String>,
     #[serde(default)]
@@ -277,7 +274,6 @@ impl OAuthAdapter for Sandbox {
         Ok(Some(call.read::<PublicAccount>().await?.account_details()))
     }
 
-    /// Boards are the only option of this kind.
     async fn choices(&self, request: &ChoicesRequest<'_>, auth: Auth<'_>) -> Result<Vec<Choice>, CallError> {
         let call = self.api.get(auth, &["api", "boards"]);
         let boards: Vec<Board> = call.header(ON_BEHALF_OF, &request.connection.profile.account_id).read().await?;
@@ -288,7 +284,7 @@ impl OAuthAdapter for Sandbox {
 #[async_trait::async_trait]
 impl PublishAdapter for Sandbox {
     const TITLE: &'static str = TITLE;
-    const SETTLE_TIME: TimeDelta = SETTLES;
+    const SETTLE_TIME: TimeDelta = SETTLE_TIME;
     const RECOGNIZES: bool = false;
 
     type Uploaded = String;

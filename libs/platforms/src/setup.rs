@@ -18,7 +18,6 @@ pub struct Setup {
     pub(crate) http: HttpClients,
 }
 
-/// Returns the client credentials for the name of a platform.
 type AppSources = dyn Fn(&str) -> Arc<dyn AppSource> + Send + Sync;
 
 /// The enabled platforms by name, each with its own settings: `{"bluesky": {}, "sandbox": {"url":

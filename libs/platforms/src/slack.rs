@@ -16,9 +16,6 @@
 //!   to lose files that have one.
 //! - All replies of a thread name its first message by its timestamp, and never another reply
 //!   (`thread_ts`). They are listed in the thread, not in the channel.
-//!
-//! `slack/api.rs` has the calls, `errors.rs` the error table, `content.rs` how a text is written,
-//! `look_up.rs` how the outcome of a call is found.
 
 mod api;
 mod content;
@@ -94,7 +91,6 @@ const DIALECT: Dialect = Dialect {
     ..Dialect::STANDARD.with_client(ClientAuth::Basic)
 };
 
-/// Uploads begin before the due second.
 pub(crate) const LEAD: LeadTimes = LeadTimes {
     images: Some(TimeDelta::seconds(60)),
     videos: Some(TimeDelta::seconds(180)),
@@ -128,9 +124,7 @@ pub(crate) struct Slack {
     oauth: OAuth2,
 }
 
-/// The state of the preparation: the ids of the files uploaded so far, in the order of the post.
-/// Stored between the steps, so that a step that is repeated after a crash uploads one file twice,
-/// not all of them.
+/// The ids of the files uploaded so far, in the order of the post.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Progress {

@@ -10,9 +10,6 @@
 //!   reply to a message that does not exist, unless the call permits it.
 //! - A group that becomes a supergroup gets another id. The new id is requested when the old one is
 //!   refused, and stored.
-//!
-//! `telegram/api.rs` has the calls and the error table, `message.rs` the messages that a post
-//! becomes, `bot.rs` the rights of a bot.
 
 mod api;
 mod bot;
@@ -86,8 +83,7 @@ const BOUNDS: PictureBounds = PictureBounds::new(10_000_000, 5_000);
 /// Any other uploaded file has at most 50 MB.
 const MAX_FILE_BYTES: u64 = 50_000_000;
 
-/// The timeout of a step, in which all files of a post are read and uploaded: less than
-/// [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
+/// For all files of a post; less than [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
 const TIMEOUT: Duration = Duration::from_secs(38);
 
 #[derive(Deserialize)]
@@ -111,7 +107,6 @@ pub(crate) struct Telegram {
     api: Api,
 }
 
-/// The picture that is being resized, and its position in the post.
 #[derive(Default, Serialize, Deserialize)]
 struct Progress {
     /// How many pictures are done or need nothing.
@@ -220,7 +215,6 @@ impl Connect for Telegram {
 
 #[async_trait::async_trait]
 impl Publish for Telegram {
-    /// Resizes pictures, one after the other.
     async fn prepare(&self, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
         let late = || AttemptError::RetryLater { retry_at: None, reason: "this service's storage is slow".to_owned() };
         Deadline::begin(request.now).within(TIMEOUT, self.step(request)).await.ok_or_else(late)?

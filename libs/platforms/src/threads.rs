@@ -123,8 +123,7 @@ pub(crate) const LEAD: LeadTimes = LeadTimes {
 /// that.
 const BOUNDS: PictureBounds = PictureBounds::new(MAX_FETCHED_PICTURE_BYTES, 14_400);
 
-/// How long a cut-off publish call may still take effect, and appear in lists.
-const SETTLES: TimeDelta = TimeDelta::seconds(60);
+const SETTLE_TIME: TimeDelta = TimeDelta::seconds(60);
 
 const PROFILE: &str = "id,username,name,threads_profile_picture_url";
 
@@ -133,7 +132,6 @@ const PROFILE: &str = "id,username,name,threads_profile_picture_url";
 struct Settings {
     /// Base URL of the website and the API, if not Threads' own.
     url: Option<Url>,
-    /// Replaces the default scopes, for an app that may not request all of them.
     scopes: Option<Vec<String>>,
 }
 
@@ -340,6 +338,6 @@ impl Publish for Threads {
     }
 
     fn settle_time(&self) -> TimeDelta {
-        SETTLES
+        SETTLE_TIME
     }
 }

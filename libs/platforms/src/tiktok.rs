@@ -7,9 +7,6 @@
 //! - A video is uploaded in chunks, one after another, and nothing is posted before the last byte: the publish call is
 //!   the last chunk. Photos are fetched by URL after the publish call.
 //! - A success means that TikTok processes the post. The `publish_id` shows the outcome.
-//!
-//! `tiktok/publish.rs` publishes and looks up, `creator.rs` has the settings of direct posts, `status.rs` the outcomes,
-//! `errors.rs` the error tables.
 
 mod creator;
 mod errors;
@@ -117,7 +114,6 @@ struct Settings {
     /// Whether the app has direct posts, and not only the inbox.
     #[serde(default)]
     direct: bool,
-    /// Whether TikTok has audited the app for direct posts.
     #[serde(default)]
     audited: bool,
 }
@@ -217,7 +213,6 @@ impl OAuthAdapter for TikTok {
         Ok(Grant::for_account(profile, self.rules()))
     }
 
-    /// The visibility is the only option with choices.
     async fn choices(&self, _: &ChoicesRequest<'_>, auth: Auth<'_>) -> Result<Vec<Choice>, CallError> {
         Ok(if self.has_direct { self.creator(auth, Effect::Read).await?.choices() } else { Vec::new() })
     }

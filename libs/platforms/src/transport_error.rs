@@ -37,7 +37,7 @@ impl TransportError {
         matches!(self, Self::Forbidden(_) | Self::NotReached)
     }
 
-    /// For the user; `who` was called, such as `Slack` or `the server`.
+    /// For the user; `host_name` is what was called, such as `Slack` or `the server`.
     pub(crate) fn message(self, host_name: &str) -> String {
         match self {
             Self::Forbidden(refusal) => refusal.to_string(),

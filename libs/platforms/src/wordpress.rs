@@ -16,11 +16,6 @@
 //! Preparation creates the draft with its full content, under a slug that no other post has. So the
 //! draft is found again if a response is lost, and the slug shows later whether the publish call
 //! took effect.
-//!
-//! `site.rs` finds a site's API, `api.rs` has its calls, `errors.rs` the error table, `json.rs`
-//! reads JSON inside other text, `connect.rs` has the connect flow, `content.rs` writes a post in
-//! blocks, `terms.rs` finds categories and tags, `draft.rs` prepares, and `publish.rs` publishes
-//! and looks up.
 
 mod api;
 mod connect;
@@ -111,7 +106,6 @@ pub(crate) const LEAD: LeadTimes = LeadTimes {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// The name of this service on a site's approval page.
     #[serde(default = "client_name")]
     client_name: String,
 }

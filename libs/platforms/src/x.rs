@@ -13,10 +13,7 @@
 //! - Reads are billed by the post: a look-up reads the posts since the publish call, page by page,
 //!   until it finds ours. Nothing is read before the call.
 //!
-//! The kit has the loop over files and parts, paging, and what a response means. `x/errors.rs` is
-//! the table of X's errors, `publishing.rs` has the calls of a post, `listed_text.rs` recognizes
-//! its text, `own_app.rs` has the apps of users. X keeps its own `Platform` and `Connect`, because
-//! the app depends on the account.
+//! X keeps its own `Platform` and `Connect`, because the app depends on the account.
 
 mod errors;
 mod listed_text;
@@ -154,7 +151,7 @@ struct Settings {
     /// Whether the operator has an app. Without it, users need their own.
     #[serde(default = "enabled")]
     app: bool,
-    /// The monthly budget of a user's posts; see [`budgets`](crate::budgets).
+    /// See [`budgets`](crate::budgets).
     #[serde(default, rename = "budget")]
     _budget: Option<Budget>,
 }
@@ -213,7 +210,6 @@ pub(crate) struct X {
 }
 
 impl X {
-    /// Uses the user's own app if there is one, otherwise the operator's.
     fn oauth(&self, own: Option<&OwnApp>) -> OAuth2 {
         match own {
             Some(own) => self.oauth.by(Arc::new(own.clone()), &OWN_DIALECT),
@@ -355,7 +351,6 @@ fn profile_of(member: Member) -> Option<AccountInfo> {
     })
 }
 
-/// Whether this is an id that can be part of a path.
 fn is_id(it: &str) -> bool {
     (1..=19).contains(&it.len()) && it.bytes().all(|it| it.is_ascii_digit())
 }

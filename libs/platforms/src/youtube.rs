@@ -8,9 +8,6 @@
 //! - YouTube keeps the videos of a project private until the project has passed YouTube's audit.
 //! - A project may upload 100 videos a day. Days end at midnight in Pacific time.
 //! - A channel has one account: Google's consent page chooses the channel.
-//!
-//! `youtube/upload.rs` uploads, `publish.rs` publishes and looks up, `follow_ups.rs` sets thumbnail and playlist,
-//! `errors.rs` has the error table.
 
 mod errors;
 mod follow_ups;
@@ -138,7 +135,6 @@ const SCOPES: &[&str] = &["https://www.googleapis.com/auth/youtube.force-ssl"];
 /// The other host of the API. Subdomains of `googleapis.com` include storage buckets, which any customer can create.
 const UPLOAD_HOSTS: &[&str] = &["youtube.googleapis.com"];
 
-/// For the thumbnail.
 const THUMBNAIL: PictureBounds = PictureBounds::new(2_000_000, 1_280);
 
 /// In seconds. Channels without a verified phone number may upload 15 minutes.
@@ -158,7 +154,6 @@ const MAX_PLAYLIST_PAGES: usize = MAX_CHOICES / 50;
 #[serde(deny_unknown_fields)]
 struct Settings {
     url: Option<Url>,
-    /// Whether the project of this deployment has passed YouTube's audit.
     #[serde(default)]
     audited: bool,
     /// The quota of the project. YouTube raises it on request.
@@ -233,7 +228,6 @@ struct ChannelStatus {
     long_uploads_status: Option<String>,
 }
 
-/// A playlist or a category.
 #[derive(Deserialize)]
 struct Entry {
     id: String,

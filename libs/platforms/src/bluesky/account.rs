@@ -1,5 +1,3 @@
-//! The account info of an account, and its rules.
-//!
 //! Facts: an `AppView` returns profiles without a token. Without one, the profile is read as a
 //! record from the account's own server. The limits are those of the lexicon of posts.
 
@@ -44,7 +42,6 @@ const MAX_AVATAR_BYTES: usize = 2048;
 /// The soft limit that the lexicon asks clients to keep.
 const MAX_GALLERY_PICTURES: u8 = 10;
 
-/// The largest picture that we resize.
 pub(super) const MAX_IMAGE_BYTES: u64 = 20 << 20;
 
 #[derive(Default, Deserialize)]
@@ -60,7 +57,6 @@ pub(super) struct Server {
     pub(super) blob_upload_limit: Option<u64>,
 }
 
-/// Where an account's videos are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Videos {
     /// To the video service, which also converts GIFs and `QuickTime` files to MP4.
@@ -103,7 +99,7 @@ pub(super) fn rules(videos: Videos, accepts_galleries: bool) -> Rules {
     rules
 }
 
-/// Reads a profile. If it cannot be read within this time, the account has no name and no picture.
+/// If the profile cannot be read within this time, the account has no name and no picture.
 pub(super) async fn profile(http: &HttpClients, appview: &Url, identity: &Identity, within: Duration) -> AccountInfo {
     let fetched = async {
         match from_appview(http, appview, identity).await {
@@ -121,7 +117,6 @@ pub(super) async fn profile(http: &HttpClients, appview: &Url, identity: &Identi
     }
 }
 
-/// The longest prefix with at most so many bytes, in whole characters.
 fn truncate(text: &str, max_bytes: usize) -> &str {
     let end = (0..=max_bytes.min(text.len())).rev().find(|it| text.is_char_boundary(*it));
     &text[..end.unwrap_or_default()]
@@ -145,7 +140,7 @@ async fn from_record(http: &HttpClients, identity: &Identity) -> Option<ProfileV
     Some(ProfileView { display_name: value["displayName"].as_str().map(str::to_owned), avatar })
 }
 
-/// The upload limit of a server, in bytes; `None` if the server does not state it.
+/// `None` if the server does not state it.
 pub(super) async fn blob_limit(http: &HttpClients, pds: &Url) -> Option<u64> {
     let request = http.request_named_host(Method::GET, address(pds, "com.atproto.server.describeServer")).ok()?;
     let reply = Reply::to(request).await.ok()?;

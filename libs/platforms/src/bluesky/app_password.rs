@@ -23,15 +23,12 @@ use crate::account::Credentials;
 use crate::connect_flow::{ConnectError, RefreshError};
 use crate::http_clients::{ANSWER_WITHIN, HttpClients};
 
-/// The lifetime of an access token that does not state it.
 const LIFETIME: TimeDelta = TimeDelta::hours(2);
 
-/// The scope of a session that was created with the account's main password.
 const MAIN_PASSWORD: &str = "com.atproto.access";
 
 pub(super) const FIELD: &str = "app_password";
 
-/// A session, as the server returns it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Tokens {

@@ -12,7 +12,7 @@ use super::reply::{Reply, ReplyError};
 use crate::connect_flow::ConnectError;
 use crate::http_clients::HttpClients;
 
-/// The fields that we need of a server's metadata (RFC 8414).
+/// RFC 8414.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct AuthorizationServer {
     pub(super) issuer: String,
@@ -23,7 +23,7 @@ pub(super) struct AuthorizationServer {
     pub(super) revocation_endpoint: Option<Url>,
 }
 
-/// The metadata of a PDS (RFC 9728).
+/// RFC 9728.
 #[derive(Deserialize)]
 pub(super) struct ProtectedResource {
     resource: Url,

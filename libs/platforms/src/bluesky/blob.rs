@@ -1,5 +1,3 @@
-//! Uploaded files, as records refer to them.
-
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// In bytes; hashes of today have 59 letters.

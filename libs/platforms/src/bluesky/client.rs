@@ -16,7 +16,6 @@ use super::client_key::NamedKey;
 use crate::connect_flow::CallbackUrls;
 use crate::dependency_error::DependencyError;
 
-/// The access that a grant requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum ScopeSet {
@@ -50,14 +49,12 @@ impl ScopeSet {
     }
 }
 
-/// The query of our document's URL for [`ScopeSet::Everything`].
 const EVERYTHING: &str = "scope=everything";
 
 /// This service as the client of one grant. The key that requested the grant has to be used for it
 /// forever.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Client {
-    /// The URL of our document.
     pub(super) id: String,
     extent: ScopeSet,
     /// `None` for a client at loopback.
@@ -74,7 +71,6 @@ impl Client {
         Self { id: format!("http://localhost?{}", query.replace('+', "%20")), extent, key: None }
     }
 
-    /// A client that has a document.
     pub(super) fn new(urls: &CallbackUrls, key: NamedKey, extent: ScopeSet) -> Self {
         Self { id: extent.document(urls), extent, key: Some(key) }
     }
@@ -108,7 +104,6 @@ impl Client {
     }
 }
 
-/// Whether only this machine can reach us.
 pub(super) fn is_loopback_origin(urls: &CallbackUrls) -> bool {
     let Ok(origin) = Url::parse(&urls.origin) else { return false };
     let is_loopback = match origin.host() {

@@ -11,10 +11,8 @@ use super::signing_key::SigningKey;
 use crate::dependency_error::DependencyError;
 use crate::vault::{Retention, Vault, VaultSecret};
 
-/// The name in the vault.
 const NAME: &str = "bluesky client key";
 
-/// A key with its id in our document.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct NamedKey {
     pub(super) kid: String,
@@ -52,7 +50,6 @@ pub(super) async fn all(vault: &dyn Vault) -> Result<Vec<NamedKey>, DependencyEr
     parse_keys(&vault.keep(NAME, SecretString::from(secret), None, Retention::Always).await?)
 }
 
-/// The key that signs.
 pub(super) async fn newest(vault: &dyn Vault) -> Result<NamedKey, DependencyError> {
     all(vault).await?.pop().ok_or(DependencyError)
 }

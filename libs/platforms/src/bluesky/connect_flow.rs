@@ -34,12 +34,10 @@ pub(super) const HANDLE: &str = "handle";
 /// below it fits in the 25 seconds that the user waits at most.
 const EXCHANGE: Duration = Duration::from_secs(12);
 
-/// The timeout for finding the account of the tokens.
 const VOUCH_TIMEOUT: Duration = Duration::from_secs(6);
 
 const REVOKE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The timeout for reading the profile and the limits of an account, concurrently.
 const ABOUT: Duration = Duration::from_secs(5);
 
 /// What an app password permits, as users see it. Its sessions have no OAuth scopes.
@@ -67,7 +65,6 @@ pub(super) struct ConnectFlows<'a> {
     pub(super) directory: &'a Directory,
     pub(super) vault: &'a Arc<dyn Vault>,
     pub(super) appview: &'a Url,
-    /// Whether the videos of all accounts are sent to a video service.
     pub(super) any_video: bool,
 }
 
@@ -177,7 +174,6 @@ impl ConnectFlows<'_> {
         Ok(self.account(&identity, Kind::Oauth(grant), credentials, scopes).await)
     }
 
-    /// The account of the tokens, if we can use them.
     async fn owner(
         &self,
         tokens: &Tokens,

@@ -115,7 +115,6 @@ impl Nonces {
         self.0.lock().ok()?.get(&server(url)).cloned()
     }
 
-    /// Remembers the nonce of a response and returns it.
     fn update(&self, url: &Url, headers: &HeaderMap) -> Option<String> {
         let nonce = headers.get("dpop-nonce")?.to_str().ok()?;
         let mut known = self.0.lock().ok()?;

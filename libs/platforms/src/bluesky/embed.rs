@@ -1,4 +1,4 @@
-//! The embed of a post: what it shows in addition to its text.
+//! What a post shows in addition to its text.
 
 use domain::media::{AltText, Attachment, FileType, MimeType};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,6 @@ pub(super) const GALLERY: &str = "app.bsky.embed.gallery";
 #[derive(Serialize, Deserialize)]
 pub(super) struct File {
     pub(super) blob: Blob,
-    /// The displayed size, in pixels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) size: Option<(u32, u32)>,
 }
@@ -30,12 +29,10 @@ pub(super) fn combine(quoted: Option<Value>, media: Option<Value>) -> Option<Val
     Some(json!({"$type": "app.bsky.embed.recordWithMedia", "record": quote, "media": media}))
 }
 
-/// Whether a file is shown as a video, as GIFs are.
 pub(super) fn is_video(mime_type: MimeType) -> bool {
     mime_type == MimeType::Gif || mime_type.file_type() == FileType::Video
 }
 
-/// The embed of the files, which are either pictures or one video.
 pub(super) fn files(media: &[Attachment], files: &[File]) -> Value {
     let aspect_ratio = |(width, height): (u32, u32)| json!({"width": width, "height": height});
     if let ([video], [File { blob, size }]) = (media, files)

@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use crate::kit::{ErrorKind, ErrorRule, ErrorTable, Reset};
 
-/// For calls to the account's own server.
 pub(super) const PDS: ErrorTable = ErrorTable {
     title: "the account's server",
     code_at: &["/error"],
@@ -68,7 +67,6 @@ pub(super) const VIDEO_JOB: ErrorTable = ErrorTable {
     ..VIDEO
 };
 
-/// For an upload in parts to the video service.
 pub(super) const VIDEO_PARTS: ErrorTable = ErrorTable {
     rules: &[
         // The last two codes mean that the parts differ from those with which the upload began.

@@ -20,7 +20,6 @@ use serde_json::{Value, json};
 pub(super) use self::facet::{Facet, Feature};
 use super::names::{Did, Handle};
 
-/// A text in the form in which it is published.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RichText {
     pub(super) text: String,
@@ -43,7 +42,6 @@ impl RichText {
         Self { text, facets }
     }
 
-    /// The URLs that the text links to, in order.
     pub(super) fn links(&self) -> impl Iterator<Item = &str> {
         self.facets.iter().filter_map(|it| match &it.leads_to {
             Feature::Link(uri) => Some(uri.as_str()),
@@ -83,7 +81,6 @@ mod tests {
 
     use super::*;
 
-    /// Each facet with the text that it covers.
     fn facets_in(text: &str) -> Vec<(String, Feature)> {
         let RichText { text, facets } = RichText::new(text);
         facets.into_iter().map(|it| (text[it.range].to_owned(), it.leads_to)).collect()

@@ -14,7 +14,6 @@ use super::reply::{Reply, ReplyError};
 use super::typed::Name;
 use crate::http_clients::HttpClients;
 
-/// An account and its server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Identity {
     pub(super) did: Did,
@@ -36,19 +35,16 @@ pub(super) enum IdentityError {
     Unreadable,
     #[error("This service cannot call the account's server: {0}. Use an account on a publicly reachable server.")]
     Blocked(EgressError),
-    /// No directory could be reached.
     #[error("the account could not be looked up")]
     Unreachable,
 }
 
-/// The directories that resolve accounts.
 pub(super) struct Directory {
     http: HttpClients,
     plc: Url,
     resolver: Url,
 }
 
-/// The document of a DID, as far as we read it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct DidDocument {

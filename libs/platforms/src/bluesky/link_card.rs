@@ -9,7 +9,6 @@ use super::pds::Pds;
 use super::upload;
 use crate::link_card::LinkCard;
 
-/// The timeout of the picture: its download and its upload.
 const THUMBNAIL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The embed for a link; `None` if its page has no card.

@@ -25,7 +25,6 @@ pub(super) struct InvalidName;
 #[serde(try_from = "String", into = "String")]
 pub(super) struct Did(String);
 
-/// A domain name that resolves to an account.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(super) struct Handle(String);
@@ -35,7 +34,6 @@ impl Did {
         &self.0
     }
 
-    /// The method, and the identifier after it.
     pub(super) fn parts(&self) -> (&str, &str) {
         self.0.strip_prefix("did:").and_then(|it| it.split_once(':')).unwrap_or_default()
     }
@@ -70,7 +68,6 @@ fn is_handle(text: &str) -> bool {
     text.len() <= MAX_HANDLE && text.split('.').all(is_label) && top.starts_with(|it: char| it.is_ascii_alphabetic())
 }
 
-/// The conversions that a DID and a handle have in common.
 macro_rules! named {
     ($name:ident, $is:ident) => {
         impl FromStr for $name {

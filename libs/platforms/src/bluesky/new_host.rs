@@ -20,7 +20,6 @@ const LOOK_UP: Duration = Duration::from_secs(10);
 
 pub(super) struct NewHost {
     pub(super) server: Url,
-    /// Whether the grant stays valid on the new server.
     pub(super) grant_goes_on: bool,
 }
 

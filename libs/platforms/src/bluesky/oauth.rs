@@ -58,7 +58,6 @@ pub(super) struct RefreshedTokens {
     sub: Option<Value>,
 }
 
-/// The lifetime of a token, in seconds; `None` if it is not a number.
 #[derive(Default)]
 struct Lifetime(Option<u32>);
 
@@ -77,7 +76,6 @@ impl Lifetime {
 }
 
 impl Tokens {
-    /// Whether the tokens have a type and scope that we can use.
     pub(super) fn is_supported(&self) -> bool {
         self.token_type.eq_ignore_ascii_case("dpop") && self.scopes().any(|it| it == "atproto")
     }
@@ -92,7 +90,6 @@ impl Tokens {
 }
 
 impl RefreshedTokens {
-    /// False if the tokens name another account.
     pub(super) fn is_issued_for(&self, did: &Did) -> bool {
         self.sub.as_ref().is_none_or(|it| it == did.as_str())
     }
@@ -102,7 +99,6 @@ impl RefreshedTokens {
     }
 }
 
-/// The page on which the user decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Page {
     At(Url),
@@ -110,7 +106,6 @@ pub(super) enum Page {
     NotFor(String),
 }
 
-/// Calls to a grant's authorization server.
 pub(super) struct Authorization<'a> {
     pub(super) http: &'a HttpClients,
     pub(super) nonces: &'a Nonces,
@@ -119,7 +114,6 @@ pub(super) struct Authorization<'a> {
 }
 
 impl Authorization<'_> {
-    /// Pushes the request; returns the page on which the user decides.
     pub(super) async fn push(
         &self,
         request: &AuthorizationRequest,
@@ -166,7 +160,6 @@ impl Authorization<'_> {
         read_reply(&self.send(&self.grant.server.token_endpoint, &form).await?)
     }
 
-    /// Refreshes the tokens; the refresh token is spent.
     pub(super) async fn refresh(&self, token: &SecretString) -> Result<RefreshedTokens, RefreshError> {
         let form = [("grant_type", "refresh_token"), ("refresh_token", token.expose_secret())];
         let sending = self.send_with_timeout(REFRESH_TIMEOUT, &self.grant.server.token_endpoint, &form);
@@ -183,18 +176,16 @@ impl Authorization<'_> {
         }
     }
 
-    /// Ends the session of a token; `None` if the server has no revocation endpoint.
+    /// `None` if the server has no revocation endpoint.
     pub(super) async fn revoke(&self, token: &SecretString) -> Result<Option<Reply>, ReplyError> {
         let Some(endpoint) = &self.grant.server.revocation_endpoint else { return Ok(None) };
         self.send(endpoint, &[("token", token.expose_secret())]).await.map(Some)
     }
 
-    /// Sends a form with our client authentication and a proof.
     async fn send(&self, url: &Url, form: &[(&'static str, &str)]) -> Result<Reply, ReplyError> {
         self.send_with_timeout(ANSWER_WITHIN, url, form).await
     }
 
-    /// Like `send`, with this timeout for each response.
     async fn send_with_timeout(
         &self,
         within: Duration,

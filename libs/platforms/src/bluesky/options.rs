@@ -4,7 +4,6 @@ use super::post_address::PostAddress;
 
 pub(super) const QUOTE: &str = "quote_url";
 
-/// The option that disables cards and quotes of links.
 pub(super) const PREVIEW: &str = "link_preview";
 
 const POST: AddressForm = AddressForm {

@@ -1,5 +1,3 @@
-//! Calls to the account's own server, on behalf of the account.
-
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};

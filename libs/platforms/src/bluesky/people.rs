@@ -12,18 +12,16 @@ use super::identity::{Directory, IdentityError};
 use super::names::{Did, Handle};
 use crate::publish_request::PublishRequest;
 
-/// The timeout for all mentioned accounts.
 const PEOPLE: Duration = Duration::from_secs(10);
 
 /// In this time before the due second, no account is looked up again. It leaves enough time for the
 /// last step, which fetches the card of the linked page.
 pub(super) const NO_MORE_LOOK_UPS: TimeDelta = TimeDelta::seconds(30);
 
-/// How many accounts are looked up at once.
 const LOOK_UPS: usize = 8;
 
-/// The DIDs of the mentioned accounts. If one cannot be looked up, the step is retried while there
-/// is time; after that the mention stays plain text.
+/// If an account cannot be looked up, the step is retried while there is time; after that the
+/// mention stays plain text.
 pub(super) async fn mentioned(
     directory: &Directory,
     request: &PublishRequest<'_>,

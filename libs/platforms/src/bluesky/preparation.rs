@@ -25,24 +25,19 @@ use crate::picture::{PendingPicture, PictureState, fitted};
 use crate::platform::{STEP_LIMIT, Step};
 use crate::publish_request::PublishRequest;
 
-/// The state of the preparation, stored between the steps.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Progress {
-    /// The uploaded files, in the order of the post.
+    /// In the order of the post.
     #[serde(default)]
     files: Vec<File>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     picture: Option<PendingPicture>,
-    /// The video that the service processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     video: Option<VideoJob>,
-    /// The video that is uploaded in parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     upload: Option<Upload>,
-    /// How often the video was uploaded but could not be used.
     #[serde(default)]
     failed_uploads: u8,
-    /// The finished record, in the last step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) post: Option<Post>,
 }
@@ -196,7 +191,6 @@ fn restart_upload(
     Ok(request.now + UPLOAD_AGAIN_AFTER)
 }
 
-/// The displayed size of a video, in pixels; `None` if the file does not state it.
 fn pixel_size(file: &Attachment) -> Option<(u32, u32)> {
     let pixels = file.facts.as_ref()?.pixels?;
     Some((pixels.width, pixels.height))

@@ -1,5 +1,3 @@
-//! Records of posts: built, put, and looked up.
-//!
 //! Facts: putting the same record under the same key again returns 200 and changes nothing;
 //! `swapRecord: null` refuses (`InvalidSwap`) to replace another record. Reading a record needs no
 //! token.
@@ -26,7 +24,7 @@ pub(super) const COLLECTION: &str = "app.bsky.feed.post";
 /// the delivery also learns the outcome.
 const PUT: Duration = Duration::from_secs(15);
 
-/// A finished record. It is built once, so that every attempt puts the same record.
+/// Built once, so that every attempt puts the same record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Post {
     pub(super) rkey: String,
@@ -79,10 +77,8 @@ fn references(reply_to: &ReplyTo<'_>) -> Result<Value, AttemptError> {
     Ok(json!({"root": reference(reply_to.root)?, "parent": reference(reply_to.parent)?}))
 }
 
-/// User message: a server may leave out the hash of a record that is read.
 const NO_HASH: &str = "the server does not state the hash of the post that this one follows";
 
-/// The result of a put that did not fail.
 pub(super) enum Stored {
     Public(Published),
     /// Another record has its key.
@@ -145,7 +141,6 @@ fn uri(did: &str, rkey: &str) -> String {
     format!("at://{did}/{COLLECTION}/{rkey}")
 }
 
-/// Looks up the post with this key, this text and this parent.
 pub(super) async fn look_up(
     http: &HttpClients,
     (pds, did): (&Url, &str),

@@ -1,5 +1,3 @@
-//! The adapter reads recorded responses of servers and responses from the tests of clients.
-
 use super::account::{ProfileView, Server};
 use super::app_password;
 use super::authorization_server::{AuthorizationServer, ProtectedResource};

@@ -37,7 +37,6 @@ pub(super) enum ReplyError {
 }
 
 impl Reply {
-    /// Sends a request and reads the response, bounded in time and size.
     pub(super) async fn to(request: RequestBuilder) -> Result<Self, ReplyError> {
         let response = http_clients::send(request).await.map_err(|error| reply_error(&error))?;
         let (status, headers) = (response.status(), response.headers().clone());
@@ -49,8 +48,6 @@ impl Reply {
         serde_json::from_slice(&self.body).ok()
     }
 
-    /// The name of the error, which XRPC and OAuth have in the same place. `None` if the response
-    /// comes from an intermediary, such as a proxy.
     pub(super) fn error(&self) -> Option<String> {
         self.json::<Value>().as_ref().and_then(errors::name_of).map(str::to_owned)
     }
@@ -59,7 +56,6 @@ impl Reply {
         errors.classify(effect, self.status, &self.headers, &self.body, now)
     }
 
-    /// The error message, for users.
     pub(super) fn message(&self) -> String {
         response::message_from(self.status, &self.body)
     }

@@ -11,7 +11,6 @@ use crate::http_clients::HttpClients;
 
 #[derive(Deserialize)]
 pub(super) struct Record {
-    /// The hash of the record's content.
     pub(super) cid: Option<String>,
     pub(super) value: Value,
 }

@@ -31,7 +31,6 @@ pub(super) struct Session {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub(super) enum Kind {
-    /// Signed in on the server's own page.
     Oauth(Box<Grant>),
     AppPassword,
 }
@@ -54,7 +53,6 @@ impl Session {
         serde_json::from_str(extra.expose_secret()).map_err(|_| Unreadable)
     }
 
-    /// For [`Credentials::extra`].
     pub(super) fn store(&self) -> SecretString {
         serde_json::to_string(self).unwrap_or_default().into()
     }

@@ -51,7 +51,6 @@ impl Fixture {
         Pds { http: &self.http, nonces: &self.nonces, session: &self.session, token: &self.token, now: noon() }
     }
 
-    /// Takes a preparation step of a post that is due in this time.
     async fn step(
         &self,
         text: &str,
@@ -93,7 +92,6 @@ impl Fixture {
     }
 }
 
-/// Files of one byte; counts how often one was opened.
 #[derive(Default)]
 struct CountingMediaReader(AtomicUsize);
 
@@ -190,7 +188,6 @@ async fn page_of_an_intermediary_does_not_reject_a_password() {
     }
 }
 
-/// A grant of the fake server, with this authorization page.
 fn grant(fixture: &Fixture, page: &str) -> Grant {
     let at = |path: &str| fixture.session.pds.join(path).unwrap();
     let server: Value = json!({

@@ -1,5 +1,3 @@
-//! Parses what users type as their handle.
-
 use domain::name::is_mark;
 use url::Url;
 

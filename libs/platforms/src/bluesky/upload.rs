@@ -19,7 +19,6 @@ use super::reply::Reply;
 use crate::kit::{CallError, Effect};
 use crate::publish_request::PublishRequest;
 
-/// The timeout of one file: the whole step.
 pub(super) const UPLOAD: Duration = crate::platform::STEP_LIMIT;
 
 #[derive(Deserialize)]
@@ -27,7 +26,6 @@ pub(super) struct Uploaded {
     pub(super) blob: Blob,
 }
 
-/// Uploads bytes; returns the blob, as records refer to it.
 pub(super) async fn bytes(pds: &Pds<'_>, mime: MimeType, bytes: &Bytes) -> Result<Blob, AttemptError> {
     let shape = |request: reqwest::RequestBuilder| {
         Some(request.header(CONTENT_TYPE, mime.as_str()).body(bytes.clone()).timeout(UPLOAD))
@@ -35,7 +33,6 @@ pub(super) async fn bytes(pds: &Pds<'_>, mime: MimeType, bytes: &Bytes) -> Resul
     uploaded(pds, &pds.send(Method::POST, METHOD, shape).await?)
 }
 
-/// Streams a file from our storage; returns the blob, as records refer to it.
 pub(super) async fn upload_file(
     pds: &Pds<'_>,
     job: &PublishRequest<'_>,

@@ -1,5 +1,3 @@
-//! Calls of a webhook, and the common part of every call.
-
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -17,7 +15,6 @@ use crate::http_clients::HttpClients;
 use crate::kit::{ApiClient, Auth, Call, CallError, Effect};
 use crate::multipart;
 
-/// Version 10 of the API, as webhooks call it.
 pub(super) struct Api(ApiClient);
 
 #[derive(Deserialize)]

@@ -20,7 +20,6 @@ use crate::http_clients::HttpClients;
 use crate::kit::{ApiClient, Auth, Call, CallError, Effect, ErrorKind};
 use crate::redaction::redact_message;
 
-/// The operator's secret of an app whose bot is used.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WithBot {
@@ -41,14 +40,12 @@ pub(super) struct BotAccount {
     app: Arc<dyn AppSource>,
 }
 
-/// The bot at one time.
 #[derive(Clone, Copy)]
 pub(super) struct Bot<'a> {
     account: &'a BotAccount,
     now: DateTime<Utc>,
 }
 
-/// A Discord user, such as the bot.
 #[derive(Deserialize)]
 pub(super) struct User {
     pub(super) id: Snowflake,
@@ -77,7 +74,6 @@ pub(super) struct Member {
     pub(super) roles: Vec<Snowflake>,
 }
 
-/// A channel, or a thread.
 #[derive(Deserialize)]
 pub(super) struct Channel {
     pub(super) id: Snowflake,
@@ -91,7 +87,6 @@ pub(super) struct Channel {
     pub(super) parent_id: Option<Snowflake>,
     #[serde(default)]
     pub(super) permission_overwrites: Vec<Overwrite>,
-    /// The user who began a thread.
     pub(super) owner_id: Option<Snowflake>,
     pub(super) thread_metadata: Option<ThreadMetadata>,
     /// The first message of a thread that was just created.
@@ -118,7 +113,6 @@ pub(super) struct Threads {
     pub(super) has_more: bool,
 }
 
-/// A message as a channel lists it.
 #[derive(Deserialize)]
 pub(super) struct Listed {
     pub(super) id: Snowflake,
@@ -166,7 +160,6 @@ impl Bot<'_> {
         self.get(&["guilds", &guild.to_string()], &[]).await
     }
 
-    /// All channels of a server, without threads.
     pub(super) async fn channels(self, guild: Snowflake) -> Result<Vec<Channel>, CallError> {
         self.get(&["guilds", &guild.to_string(), "channels"], &[]).await
     }
@@ -190,7 +183,6 @@ impl Bot<'_> {
         self.get(&["channels", &channel.to_string(), "messages", &message.to_string()], &[]).await
     }
 
-    /// The threads of a server that are not archived.
     pub(super) async fn active_threads(self, guild: Snowflake) -> Result<Threads, CallError> {
         self.get(&["guilds", &guild.to_string(), "threads", "active"], &[]).await
     }
@@ -217,7 +209,6 @@ impl Bot<'_> {
         self.checked(&credentials, api::send(call.timeout(timeout), message).await)
     }
 
-    /// Creates a thread in a forum, with its first message.
     pub(super) async fn create_thread(
         self,
         forum: Snowflake,
@@ -240,7 +231,6 @@ impl Bot<'_> {
         self.checked(&credentials, call.query(query).max_bytes(MAX_PAGE_BYTES).read().await)
     }
 
-    /// A call of the bot, and the secrets that it uses.
     async fn call(self, method: Method, path: &[&str]) -> Result<(Call, BotCredentials), CallError> {
         let app = self.account.app.credentials().await?;
         let token = token(&app)?;
@@ -265,7 +255,6 @@ impl Bot<'_> {
     }
 }
 
-/// The secrets that a call uses.
 type BotCredentials = (Arc<AppCredentials>, SecretString);
 
 /// The page size of messages and threads: Discord's maximum.

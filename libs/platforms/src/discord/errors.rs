@@ -63,7 +63,6 @@ fn message(body: &Value) -> Option<String> {
     Some(format!("{}: {}", message.trim_end_matches('.'), field_messages.join(" ")))
 }
 
-/// The most fields whose messages are included.
 const MAX_FIELDS: usize = 4;
 
 fn collect(errors: &Map<String, Value>, path: &str, messages: &mut Vec<String>) {

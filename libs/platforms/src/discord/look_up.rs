@@ -18,16 +18,14 @@ use crate::kit::CallError;
 use crate::publish_request::PublishRequest;
 use crate::recognition::{self, PostMatch, Recognition, Timeline};
 
-/// The largest difference between our clock and Discord's.
 const MAX_CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
 
 /// How long after its start a call, or its repeat, may have created something.
 const LATEST: TimeDelta = TimeDelta::minutes(3);
 
-/// The most pages that one look-up reads: as many calls as Discord accepts at once.
+/// As many calls as Discord accepts at once.
 const MAX_PAGES: usize = 5;
 
-/// Looks for messages that the calls since `since` may have created.
 pub(super) async fn look_up(
     bot: Bot<'_>,
     server: Server,
@@ -58,12 +56,10 @@ struct LookUp<'a> {
     /// The ids that the call may have created are between these.
     from: Snowflake,
     to: Snowflake,
-    /// The message that a reply refers to.
     parent: Option<Snowflake>,
     nonce: String,
 }
 
-/// The posts of our bot around the time of the call.
 struct ListedPosts {
     posts: Vec<Post>,
     /// Whether the list is complete, or why not.

@@ -1,5 +1,3 @@
-//! The message that a post becomes, with its files.
-
 use domain::media::Attachment;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -62,7 +60,6 @@ pub(super) fn webhook_message<'a>(request: &PublishRequest<'a>) -> Message<'a> {
     message
 }
 
-/// The message of a bot: with its nonce, or in a forum with a title.
 pub(super) fn bot_message<'a>(request: &PublishRequest<'a>, nonce: &str, title: Option<&str>) -> Message<'a> {
     let mut message = content(request, |index, _| stem(nonce, index));
     if let Some(title) = title {
@@ -89,7 +86,6 @@ fn stem(nonce: &str, index: usize) -> String {
     format!("{nonce}-{}", index + 1)
 }
 
-/// The nonce in the name of a bot's file, which shows the post of a message.
 pub(super) fn parse_file_nonce(name: &str) -> Option<&str> {
     let is_nonce = |it: &str| it.len() == 24 && it.bytes().all(|it| it.is_ascii_hexdigit());
     name.split_once('-').map(|(nonce, _)| nonce).filter(|it| is_nonce(it))

@@ -1,5 +1,3 @@
-//! Posts of the bot, and the outcome of their calls.
-
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -25,8 +23,7 @@ const NONCE_LIFETIME: TimeDelta = TimeDelta::minutes(2);
 /// A repeat has arrived by the end of its step.
 const A_STEP: TimeDelta = TimeDelta::seconds(40);
 
-/// How long a cut-off call may still take effect: the default of
-/// [`Publish::settle_time`](crate::platform::Publish::settle_time).
+/// The default of [`Publish::settle_time`](crate::platform::Publish::settle_time).
 const SETTLE_TIME: TimeDelta = TimeDelta::seconds(60);
 
 /// The timeout for reading the channel, after which a repeat has to fit into the step.
@@ -113,7 +110,6 @@ async fn attempt_error(bot: Bot<'_>, server: Server, error: CallError, deadline:
     }
 }
 
-/// Whether the object of the call does not exist, or the bot has no access to it.
 pub(super) fn is_access_error(error: &CallError) -> bool {
     error.kind == ErrorKind::Unauthorized
 }

@@ -1,5 +1,3 @@
-//! The adapter reads the examples of Discord's documentation.
-
 use super::api::Sent;
 use super::bot::{Channel, Guild, Listed};
 use super::snowflake::Snowflake;

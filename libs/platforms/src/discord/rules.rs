@@ -1,5 +1,3 @@
-//! The rules and options of posts.
-
 use domain::media::MimeType;
 use domain::options::{OptionKind, OptionSpec};
 use domain::rules::{Counting, FileRule, PostRule, Rule, Rules};

@@ -28,7 +28,6 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// The server of these credentials; `None` for a webhook.
     pub(super) fn load(credentials: &Credentials) -> Option<Self> {
         serde_json::from_str(credentials.extra.as_ref()?.expose_secret()).ok()
     }
@@ -40,7 +39,6 @@ impl Server {
         Credentials { extra: Some(json!(self).to_string().into()), ..Credentials::new(name.into()) }
     }
 
-    /// The server that the user has added the bot to, if the bot is in it.
     pub(super) async fn joined(bot: Bot<'_>, guild: Snowflake) -> Result<(Self, Guild), CallError> {
         let (me, guild) = try_join(bot.me(), bot.guild(guild)).await?;
         Ok((Self { guild: guild.id, bot: me.id }, guild))
@@ -152,16 +150,13 @@ impl Kind {
     }
 }
 
-/// The channel and title of a post, or the place of a reply.
 pub(super) struct Destination<'a> {
     pub(super) channel: Channel,
-    /// The title of the post, in a forum.
     pub(super) title: Option<&'a str>,
     /// The thread of a reply, in a forum. It has the permissions of the forum.
     thread: Option<Snowflake>,
 }
 
-/// The channel that the post names.
 pub(super) fn named(request: &PublishRequest<'_>) -> Option<Snowflake> {
     Snowflake::parse(request.options.text(CHANNEL)?.trim())
 }
@@ -198,7 +193,6 @@ impl<'a> Destination<'a> {
         }
     }
 
-    /// The channel or thread that lists the message.
     pub(super) fn list(&self) -> Snowflake {
         self.thread.unwrap_or(self.channel.id)
     }

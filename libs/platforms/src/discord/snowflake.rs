@@ -11,7 +11,6 @@ const EPOCH: i64 = 1_420_070_400_000;
 /// The lowest bits are counters; above them is the time in milliseconds.
 const COUNTERS: u32 = 22;
 
-/// An id, which Discord writes as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(super) struct Snowflake(u64);
@@ -53,7 +52,6 @@ impl Snowflake {
         Self(milliseconds << COUNTERS)
     }
 
-    /// When the id was created, by Discord's clock.
     pub(super) fn time(self) -> Option<DateTime<Utc>> {
         DateTime::from_timestamp_millis(i64::try_from(self.0 >> COUNTERS).ok()? + EPOCH)
     }

@@ -91,7 +91,6 @@ impl CreatedWebhook {
     }
 }
 
-/// The stored data of a webhook, in addition to its token.
 #[derive(Serialize, Deserialize)]
 pub(super) struct StoredWebhook {
     id: Snowflake,

@@ -28,7 +28,6 @@ const SILENT: &str = "silent";
 
 const MOST_NAMES: usize = 5;
 
-/// Each Page is an account.
 pub(super) async fn list(
     graph: &Graph,
     granted: FacebookGrant,

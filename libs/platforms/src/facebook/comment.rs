@@ -1,5 +1,3 @@
-//! The first comment on a post.
-
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{AttemptError, Published, Resolution};
 
@@ -13,7 +11,6 @@ use crate::publish_request::PublishRequest;
 /// The handle of a video, which takes a while to appear.
 pub(super) const VIDEO: &str = "video";
 
-/// The pause between two reads of the video's status, and the most reads.
 const PAUSE: TimeDelta = TimeDelta::seconds(30);
 const MOST_LOOKS: u32 = 60;
 
@@ -25,7 +22,6 @@ const LIST: &[(&str, &str)] = &[
     ("limit", "50"),
 ];
 
-/// Waits until a video can be seen.
 pub(super) async fn prepare(facebook: &Facebook, request: &PublishRequest<'_>) -> Result<Step, AttemptError> {
     let Some(post) = request.commented_post() else { return Ok(Step::NeedsParent { progress: None }) };
     let looks: u32 = request.progress.and_then(|it| it.parse().ok()).unwrap_or_default();

@@ -12,7 +12,6 @@ use crate::publish_request::PublishRequest;
 /// of its pages, 10 MB on some.
 pub(super) const BOUNDS: PictureBounds = PictureBounds::new(4_000_000, 8_192);
 
-/// The kind of a post, with the files that it needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Form<'a> {
     /// Text, with or without a link and pictures.

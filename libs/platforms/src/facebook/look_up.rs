@@ -24,8 +24,7 @@ use crate::meta::{GraphId, List, time};
 use crate::publish_request::PublishRequest;
 use crate::recognition::{self, Listed, PostMatch, Timeline};
 
-/// How far Facebook's clock may be behind ours.
-const CLOCKS: TimeDelta = TimeDelta::minutes(1);
+const CLOCK_SKEW: TimeDelta = TimeDelta::minutes(1);
 
 const OF_A_POST: &str = "id,message,created_time,permalink_url,attachments{media_type,target,subattachments}";
 
@@ -66,7 +65,6 @@ impl Listed for Post {
 }
 
 impl Post {
-    /// The ids of its pictures or video.
     fn shows(&self) -> BTreeSet<&str> {
         let attachments = self.attachments["data"].as_array().into_iter().flatten();
         attachments
@@ -81,13 +79,11 @@ impl Post {
     }
 }
 
-/// The posts of a Page since a call.
 struct Posts<'a> {
     facebook: &'a Facebook,
     job: &'a PublishRequest<'a>,
     progress: &'a Progress,
     since: DateTime<Utc>,
-    /// The cursor of the next page.
     next: Mutex<Option<String>>,
 }
 
@@ -143,8 +139,13 @@ pub(super) async fn resolve(facebook: &Facebook, request: &PublishRequest<'_>, s
     };
     match (form, &progress.video) {
         (Form::Post(_), _) => {
-            let posts =
-                Posts { facebook, job: request, progress: &progress, since: since - CLOCKS, next: Mutex::default() };
+            let posts = Posts {
+                facebook,
+                job: request,
+                progress: &progress,
+                since: since - CLOCK_SKEW,
+                next: Mutex::default(),
+            };
             match recognition::look_for(&posts, &[], request.claims, request.now).await {
                 Ok(found) => found.into(),
                 Err(failure) => failure.resolution(),

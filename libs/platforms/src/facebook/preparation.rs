@@ -23,19 +23,16 @@ use crate::picture::{self, PendingPicture, PictureState};
 use crate::platform::Step;
 use crate::publish_request::{MediaBytes, PublishRequest};
 
-/// How old an unpublished upload may become. Facebook keeps it for about a day.
+/// Facebook keeps an unpublished upload for about a day.
 const GOOD_FOR: TimeDelta = TimeDelta::hours(22);
 
 const UPLOAD: Duration = Duration::from_secs(30);
 
-/// The progress of preparation, stored between the steps, so that a step that is repeated after a
-/// crash repeats one call, not all of them.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Progress {
-    /// The uploaded pictures, in the order of the post.
+    /// In the order of the post.
     pub(super) photos: Vec<Photo>,
-    /// The picture that is being fitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     picture: Option<PendingPicture>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,14 +56,12 @@ impl Progress {
         request.progress()
     }
 
-    /// The stored progress, without uploads that are too old.
     pub(super) fn load_unexpired(request: &PublishRequest<'_>) -> Self {
         let progress = Self::stored(request);
         let times = progress.photos.iter().map(|it| it.at).chain(progress.video.as_ref().map(|it| it.begun_at));
         if times.min().is_some_and(|it| it + GOOD_FOR < request.now) { Self::default() } else { progress }
     }
 
-    /// Whether everything that the publish call needs is uploaded.
     pub(super) fn is_whole(&self, form: Form<'_>) -> bool {
         let has_ready_video = || self.video.as_ref().is_some_and(Video::is_ready);
         self.photos.len() == form.pictures().len() && (form.video().is_none() || has_ready_video())

@@ -58,7 +58,6 @@ pub(super) async fn publish(facebook: &Facebook, request: &PublishRequest<'_>) -
     }
 }
 
-/// Publishes a text with its link or pictures.
 async fn post(
     facebook: &Facebook,
     request: &PublishRequest<'_>,
@@ -90,7 +89,6 @@ async fn post(
     }
 }
 
-/// The consequence of a refused post.
 async fn post_error(
     facebook: &Facebook,
     request: &PublishRequest<'_>,

@@ -15,7 +15,6 @@ use crate::response;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Status {
-    /// The overall status, in one word.
     #[serde(rename = "video_status")]
     whole: String,
     uploading_phase: Phase,
@@ -65,7 +64,6 @@ impl Status {
         self.uploading_phase.is("complete") || matches!(self.whole.as_str(), "upload_complete" | "ready")
     }
 
-    /// How many bytes have arrived.
     pub(super) fn arrived(&self) -> u64 {
         self.uploading_phase.bytes_transferred
     }

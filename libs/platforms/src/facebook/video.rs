@@ -112,7 +112,6 @@ impl Video {
         }
     }
 
-    /// The parameter that names the video in the publish call.
     pub(super) fn name(&self) -> (&'static str, &str) {
         match &self.method {
             UploadMethod::Parts { session, .. } => ("upload_session_id", session),
@@ -121,7 +120,6 @@ impl Video {
     }
 }
 
-/// The path of the calls that create and publish videos of this form.
 pub(super) fn edge<'a>(facebook: &'a Facebook, request: &PublishRequest<'_>, form: Form<'_>) -> (&'a Graph, String) {
     let (graph, edge) = match form {
         Form::Reel(_) => (&facebook.graph, "video_reels"),
@@ -203,7 +201,6 @@ async fn part(
     }
 }
 
-/// Sends the missing bytes to the URL, or reads the status.
 async fn upload_to_url(
     facebook: &Facebook,
     request: &PublishRequest<'_>,

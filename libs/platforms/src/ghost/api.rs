@@ -1,5 +1,3 @@
-//! The calls of the Admin API.
-
 #[cfg(any(test, feature = "testing"))]
 pub(crate) mod recordings;
 
@@ -21,19 +19,17 @@ use crate::multipart::Form;
 use crate::publish_request::PublishRequest;
 use crate::response::shown;
 
-/// Below the URL of a site's Admin API.
 pub(super) const API: &str = "ghost/api/admin/";
 
-/// The version of the API that this adapter was written for. Ghost 5 and 6 have it.
+/// Ghost 5 and 6 have this version.
 const VERSION: (HeaderName, &str) = (HeaderName::from_static("accept-version"), "v5.0");
 
-/// The timeout of calls that write a post.
 const WRITE: Duration = Duration::from_secs(20);
 
-/// The timeout of an upload: less than [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
+/// Less than [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
 const UPLOAD: Duration = Duration::from_secs(36);
 
-/// The most bytes of a response that are read. A post has its whole content.
+/// A response has the whole content of a post.
 const MAX_BYTES: usize = 4 << 20;
 
 #[derive(Clone)]
@@ -85,7 +81,6 @@ struct Newsletters {
     newsletters: Vec<Newsletter>,
 }
 
-/// A list with one uploaded file, under the name of its kind.
 #[derive(Deserialize)]
 struct Uploads {
     #[serde(alias = "media")]

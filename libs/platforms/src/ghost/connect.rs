@@ -40,13 +40,11 @@ const FIELDS: &[Field] = &[
     },
 ];
 
-/// How often the address may redirect, such as to `www` or to the host of Ghost Admin.
+/// Such as to `www`, or to the host of Ghost Admin.
 const MAX_HOPS: usize = 3;
 
-/// The timeout of each call while the user waits.
 const EACH: Duration = Duration::from_secs(6);
 
-/// The most bytes of a site's description that are read.
 const MAX_BYTES: usize = 64 << 10;
 
 /// The largest file that can be uploaded within one step. A site does not report its limit.

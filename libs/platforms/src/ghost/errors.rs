@@ -1,5 +1,3 @@
-//! The error table of sites.
-
 use crate::kit::{ErrorKind, ErrorRule, ErrorTable};
 
 /// Somebody has changed the post since it was read.

@@ -7,7 +7,6 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde_json::json;
 use sha2::Sha256;
 
-/// How far a site's clock may be behind ours.
 const CLOCK_SKEW: TimeDelta = TimeDelta::seconds(10);
 
 /// How long a token is valid: longer than any call waits. Ghost accepts at most five minutes.

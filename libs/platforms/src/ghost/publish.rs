@@ -1,5 +1,3 @@
-//! Preparation, publishing, and looking up the outcome of the call.
-
 use chrono::TimeDelta;
 use domain::delivery::{Published, Resolution};
 use domain::media::Attachment;
@@ -21,7 +19,6 @@ impl PublishAdapter for Ghost {
 
     const RECOGNIZES: bool = false;
 
-    /// The file's URL.
     type Uploaded = String;
 
     fn media_source(&self, _: &PublishRequest<'_>, _: &Attachment) -> MediaSource {
@@ -37,7 +34,6 @@ impl PublishAdapter for Ghost {
         self.api.upload(request, &grant, collection, (&name, file)).await.map(UploadStep::Uploaded)
     }
 
-    /// Creates the draft, or finds it. Its id is stored.
     async fn prepare_post(
         &self,
         request: &PublishRequest<'_>,

@@ -6,10 +6,8 @@ use crate::connect_flow::ConnectError;
 use crate::kit::{CallError, Effect};
 use crate::meta::Graph;
 
-/// Fields of the account of a token.
 const OF_ME: &str = "user_id,username,name,account_type,profile_picture_url";
 
-/// Fields of an account that is read by its id.
 const OF_ONE: &str = "id,username,name,profile_picture_url";
 
 #[derive(Clone, Debug, Deserialize)]
@@ -48,7 +46,6 @@ pub(super) async fn one(graph: &Graph, caller: Caller<'_>, id: &str) -> Result<M
 }
 
 impl Member {
-    /// Refuses an account to which apps may not post.
     pub(super) fn check(&self) -> Result<(), ConnectError> {
         let is_personal = self.account_type.as_deref().is_some_and(|it| it.eq_ignore_ascii_case("personal"));
         if !is_personal {

@@ -54,7 +54,6 @@ pub(super) fn fields(request: &PublishRequest<'_>, form: Form<'_>) -> Fields {
                     fields.extend(alt_text_field(file));
                     fields.extend(is_tagged.then(|| tags(request, TagPosition::Needed)).flatten());
                 }
-                // The rules refuse documents; so does Instagram.
                 FileType::Video | FileType::Document => {
                     fields.push(("media_type", "VIDEO".to_owned()));
                     fields.extend(is_tagged.then(|| tags(request, TagPosition::None)).flatten());

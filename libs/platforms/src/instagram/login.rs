@@ -40,7 +40,6 @@ pub(super) enum LoginMethod {
 
 pub(super) struct LoginSettings {
     pub(super) by: LoginMethod,
-    /// Replaces the default scopes.
     pub(super) scopes: Option<Vec<String>>,
     pub(super) config_id: Option<String>,
 }
@@ -64,7 +63,6 @@ const NEEDED: &[&str] = &["instagram_business_basic", "instagram_business_conten
 const SCOPES: &[&str] =
     &["instagram_business_basic", "instagram_business_content_publish", "instagram_business_manage_comments"];
 
-/// Like `NEEDED`, for Facebook's login.
 const NEEDED_OF_FACEBOOK: &[&str] =
     &["instagram_basic", "instagram_content_publish", "pages_show_list", "pages_read_engagement"];
 const SCOPES_OF_FACEBOOK: &[&str] = &[
@@ -76,7 +74,6 @@ const SCOPES_OF_FACEBOOK: &[&str] = &[
     PORTFOLIOS,
 ];
 
-/// Additional fields of each Page.
 const OF_A_PAGE: &str = "instagram_business_account{id,username,name,profile_picture_url}";
 
 pub(super) struct Login {
@@ -129,7 +126,6 @@ impl Login {
         }
     }
 
-    /// Page tokens do not expire.
     pub(super) fn renewal(&self) -> RefreshPolicy {
         match self.way {
             LoginOAuth::Instagram(_) => RefreshPolicy::Extending,

@@ -1,5 +1,3 @@
-//! The options and rules of Instagram.
-
 use domain::media::{MAX_FETCHED_PICTURE_BYTES, MimeType, Ratio, VideoCodec};
 use domain::options::{OptionKind, OptionSpec, TextForm};
 use domain::post::FIRST_COMMENT;

@@ -7,7 +7,6 @@ pub(super) struct Tag<'a> {
     at: Option<(f64, f64)>,
 }
 
-/// Whether the call expects positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TagPosition {
     /// Required: in a picture.

@@ -24,7 +24,6 @@ use crate::response;
 /// Larger than most responses; [`Call::max_bytes`] is for the others.
 const MAX_RESPONSE_BYTES: usize = 256 * 1024;
 
-/// One host of a platform, and how it reports errors.
 #[derive(Clone)]
 pub(crate) struct ApiClient {
     http: HttpClients,
@@ -37,7 +36,6 @@ pub(crate) struct ApiClient {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum HostOrigin {
-    /// It is in the code or in the settings of the deployment.
     Known,
     /// A user named it: no address inside our network is called.
     Named,
@@ -70,8 +68,7 @@ impl<'a> Auth<'a> {
         Self::token(credentials.account_token(), now)
     }
 
-    /// The credentials of the post's account, and whether an earlier publish call may have
-    /// published.
+    /// Includes whether an earlier publish call may have published.
     pub(crate) fn post(request: &PublishRequest<'a>) -> Self {
         Self { may_have_published: request.may_have_published, ..Self::account(request.credentials, request.now) }
     }
@@ -189,7 +186,6 @@ impl ApiClient {
     }
 }
 
-/// Whether a host is the pattern, or ends with it, where the pattern begins with a dot.
 fn is_at(host: &str, pattern: &str) -> bool {
     if pattern.starts_with('.') { host.ends_with(pattern) } else { host == pattern }
 }
@@ -199,13 +195,11 @@ pub(crate) struct Call {
     request: Result<RequestBuilder, CallError>,
     context: Context,
     max_bytes: usize,
-    /// A status that is a success in addition to 2xx.
     also_success: Option<StatusCode>,
     /// Whether our own storage failed while a file was sent.
     unread: ReadFailure,
 }
 
-/// Determines the meaning of a failure.
 #[derive(Clone, Copy)]
 struct Context {
     errors: &'static ErrorTable,

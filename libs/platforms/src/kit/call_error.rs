@@ -16,7 +16,7 @@ use crate::last_call::record_error;
 use crate::publish_request::MediaReadError;
 use crate::transport_error::TransportError;
 
-/// The possible effect of a call. It determines the consequences of a failure.
+/// Determines the consequences of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Nothing: an account, a list, a look-up.
@@ -31,16 +31,13 @@ pub(crate) enum Effect {
 pub(crate) struct CallError {
     pub(crate) kind: ErrorKind,
     pub(crate) effect: Effect,
-    /// `None` without a response.
     pub(crate) status: Option<StatusCode>,
     /// The platform's codes, the most general first.
     pub(crate) codes: Vec<String>,
     pub(crate) message: String,
-    /// When the platform accepts the next call.
     pub(crate) retry_at: Option<DateTime<Utc>>,
     /// Whether the platform has certainly stopped working on the call.
     pub(crate) has_ended: bool,
-    /// Whether the adapter can find out whether the call took effect.
     pub(super) can_look_up: bool,
     /// Whether an earlier publish call of the same post had an unknown outcome.
     pub(super) may_have_published: bool,
@@ -102,14 +99,12 @@ impl CallError {
         Self::new(ErrorKind::NoResponse, effect, format!("{title}'s response could not be read"))
     }
 
-    /// A call to `title` without a response.
     pub(crate) fn from_transport(error: impl Into<TransportError>, effect: Effect, title: &str) -> Self {
         let error = error.into();
         let kind = if error.is_unsent() { ErrorKind::NotSent } else { ErrorKind::NoResponse };
         Self::new(kind, effect, error.message(title))
     }
 
-    /// For a publish call: whether an earlier one of the same post had an unknown outcome.
     #[must_use]
     pub(crate) fn may_have_published(self, may_have_published: bool) -> Self {
         Self { may_have_published, ..self }

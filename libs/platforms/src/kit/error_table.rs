@@ -30,7 +30,7 @@ pub(crate) struct ErrorTable {
     pub(crate) is_own_without_code: fn(StatusCode, &HeaderMap, &[u8]) -> bool,
     /// Whether a success status carries an error.
     pub(crate) is_error: fn(&Value) -> bool,
-    /// Where a response states when calls are accepted again, in addition to `Retry-After`.
+    /// In addition to `Retry-After`.
     pub(crate) resets: &'static [Reset],
     pub(crate) rules: &'static [ErrorRule],
     /// Whether the adapter can find out whether a publish call took effect.
@@ -101,7 +101,6 @@ impl ErrorRule {
         Self { contains, ..Self::ANY }
     }
 
-    /// Responses with `true` at this JSON pointer.
     pub(crate) const fn is_true(pointer: &'static str) -> Self {
         Self { is_true: Some(pointer), ..Self::ANY }
     }
@@ -115,7 +114,6 @@ impl ErrorRule {
         Self { contains, ..self }
     }
 
-    /// And any value at this JSON pointer.
     pub(crate) const fn and_has(self, pointer: &'static str) -> Self {
         Self { has: Some(pointer), ..self }
     }
@@ -134,7 +132,6 @@ impl ErrorRule {
         Self { retry_at: Some(renewed_at), ..self }
     }
 
-    /// The platform has certainly stopped working on the call that failed.
     pub(crate) const fn ended(self) -> Self {
         Self { has_ended: true, ..self }
     }
@@ -303,7 +300,6 @@ fn after(now: DateTime<Utc>, value: &Value, unit_ms: f64) -> Option<DateTime<Utc
     now.checked_add_signed(TimeDelta::try_milliseconds(wait)?)
 }
 
-/// The values at a JSON pointer, in which `*` matches every element of a list.
 fn values<'a>(body: &'a Value, pointer: &str) -> Vec<&'a Value> {
     match pointer.split_once("/*") {
         None => body.pointer(pointer).into_iter().collect(),

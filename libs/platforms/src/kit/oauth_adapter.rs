@@ -25,14 +25,12 @@ pub(crate) trait OAuthAdapter: Send + Sync {
 
     const RENEWAL: RefreshPolicy;
 
-    /// The value of [`Connect::revokes_all`].
     const REVOKES_ALL: bool = false;
 
     fn oauth(&self) -> &OAuth2;
 
     fn scopes(&self) -> Vec<&str>;
 
-    /// The rules of every account. For accounts whose own limits are not known yet.
     fn rules(&self) -> Rules;
 
     /// At least one.
@@ -44,13 +42,11 @@ pub(crate) trait OAuthAdapter: Send + Sync {
         Ok(accounts.into_iter().find(|it| it.profile.account_id == profile.account_id))
     }
 
-    /// The values of an option of the kind `Choice` for an account.
     async fn choices(&self, request: &ChoicesRequest<'_>, auth: Auth<'_>) -> Result<Vec<Choice>, CallError> {
         let _ = (request, auth);
         Ok(Vec::new())
     }
 
-    /// The value of [`Connect::creator_info`].
     async fn creator_info(&self, auth: Auth<'_>) -> Result<Option<CreatorInfo>, CallError> {
         let _ = auth;
         Ok(None)

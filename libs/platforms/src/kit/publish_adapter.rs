@@ -49,7 +49,6 @@ pub(crate) trait PublishAdapter: Platform {
     /// Whether [`MediaSource::PublicUrl`] is used.
     const FETCHES_FILES: bool = false;
 
-    /// An uploaded file, stored in the progress.
     type Uploaded: Serialize + DeserializeOwned + Clone + Send + Sync;
 
     fn media_source(&self, request: &PublishRequest<'_>, file: &Attachment) -> MediaSource;
@@ -85,7 +84,6 @@ pub(crate) trait PublishAdapter: Platform {
         Err(not_implemented("finishes no uploads"))
     }
 
-    /// How far the platform has processed a file.
     async fn upload_status(
         &self,
         request: &PublishRequest<'_>,
@@ -158,13 +156,11 @@ pub(crate) trait PublishAdapter: Platform {
         PostMatch::Possible
     }
 
-    /// Like [`Publish::follow_ups`].
     fn follow_ups(&self, request: &PublishRequest<'_>) -> Vec<&'static str> {
         let _ = request;
         Vec::new()
     }
 
-    /// Like [`Publish::follow_up`].
     async fn follow_up(
         &self,
         request: &PublishRequest<'_>,
@@ -193,7 +189,6 @@ fn not_implemented(action: &str) -> CallError {
 
 pub(crate) struct Prepared<'a, U> {
     pub(crate) files: Vec<PreparedFile<'a, U>>,
-    /// The value of [`PublishAdapter::prepare_post`].
     pub(crate) extra: &'a Value,
 }
 
@@ -211,7 +206,6 @@ struct Progress<U> {
     /// In the order of the post.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     files: Vec<Ready<U>>,
-    /// The picture that is being fitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     picture: Option<PendingPicture>,
     #[serde(skip_serializing_if = "Option::is_none")]

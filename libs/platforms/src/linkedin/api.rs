@@ -1,5 +1,3 @@
-//! The API's URLs and responses.
-
 use std::time::Duration;
 
 use http::header::{ETAG, HeaderName};
@@ -15,17 +13,15 @@ use crate::kit::{ApiClient, Auth, Call, CallError, Effect};
 use crate::oauth2::Endpoints;
 use crate::publish_request::MediaBytes;
 
-/// The timeout of the publish call. Long, because its outcome is hard to find out.
+/// Long, because the outcome of the publish call is hard to find out.
 const PUBLISH: Duration = Duration::from_secs(30);
 
-/// The timeout of one part of 4 MiB.
 const PART: Duration = Duration::from_secs(15);
 
 /// Enough for a page of full posts.
 const MAX_RESPONSE_BYTES: usize = 4 << 20;
 
-/// The hosts of upload URLs: `www.linkedin.com/dms-uploads/…` today,
-/// `api.linkedin.com/mediaUpload/…` before.
+/// `www.linkedin.com/dms-uploads/…` today, `api.linkedin.com/mediaUpload/…` before.
 const UPLOAD_HOSTS: &[&str] = &[".linkedin.com"];
 
 pub(super) struct Api {

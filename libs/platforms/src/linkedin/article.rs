@@ -14,7 +14,6 @@ use crate::kit::Auth;
 use crate::link_card::LinkCard;
 use crate::publish_request::PublishRequest;
 
-/// The timeout of the picture: its download and its upload.
 const THUMBNAIL_TIMEOUT: Duration = Duration::from_secs(12);
 
 /// In characters.

@@ -10,7 +10,7 @@ use super::errors::for_file;
 use crate::kit::{Auth, CallError, ErrorKind, File, UploadState, UploadStep};
 use crate::publish_request::PublishRequest;
 
-/// The timeout of the upload of up to 100 MB.
+/// For up to 100 MB.
 const UPLOAD: Duration = Duration::from_secs(34);
 
 /// LinkedIn documents no limit. Its website cuts longer titles in the feed.

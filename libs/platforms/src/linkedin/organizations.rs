@@ -14,7 +14,6 @@ use crate::kit::{Auth, CallError};
 
 const MAY_POST: &[&str] = &["ADMINISTRATOR", "CONTENT_ADMIN", "CONTENT_ADMINISTRATOR"];
 
-/// The page size of the role list, and how many of its pages are read.
 const PAGE: usize = 50;
 const MOST_PAGES: usize = 4;
 

@@ -1,5 +1,3 @@
-//! The body of the publish call.
-
 use domain::media::{AltText, FileType};
 use serde_json::{Value, json};
 

@@ -13,7 +13,6 @@ use serde::Deserialize;
 /// The version that this adapter was written for.
 const DEFAULT: &str = "202608";
 
-/// How long before its end the operator is warned.
 const WARNING: TimeDelta = TimeDelta::days(60);
 
 #[derive(Debug, Deserialize)]
@@ -57,7 +56,7 @@ impl Version {
         self.ends_on <= (now + WARNING).date_naive()
     }
 
-    /// Warns the operator, once per process, if the version ends soon.
+    /// Once per process.
     pub(super) fn check(&self, now: DateTime<Utc>) {
         if self.ends_soon(now) {
             let Self { name: version, ends_on, .. } = self;

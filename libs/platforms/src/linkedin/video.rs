@@ -160,7 +160,7 @@ fn expired(reason: &str) -> CallError {
     CallError::new(ErrorKind::PreparationExpired, Effect::Private, reason)
 }
 
-/// The size of the parts of a file; `None` if they are not as documented.
+/// `None` if the parts are not as documented.
 fn part_bytes(parts: &[Instruction], size_bytes: u64) -> Option<u64> {
     let part_bytes = parts.first()?.last_byte.checked_add(1)?;
     let is_part = |(index, it): (u64, &Instruction)| {

@@ -20,15 +20,12 @@ use crate::kit::{CallError, Effect, ErrorTable};
 use crate::response;
 use crate::transport_error::TransportError;
 
-/// The timeout of the other calls. While an account is connected, a user waits for several of them
-/// in a row.
+/// While an account is connected, a user waits for several calls in a row.
 const SHORT: Duration = Duration::from_secs(6);
 
-/// The most bytes of a response that are read: more than a status that contains this service's
-/// longest text twice, and escaped.
+/// More than a status that contains this service's longest text twice, and escaped.
 const MAX_STATUS_BYTES: usize = 1 << 20;
 
-/// Decides the meaning of a failed call.
 #[derive(Clone, Copy)]
 struct Context {
     effect: Effect,
@@ -58,7 +55,6 @@ impl Api {
         Ok(http_clients::send(fill(request)).await?)
     }
 
-    /// The response, whatever its status.
     async fn response(
         &self,
         url: &Url,

@@ -1,5 +1,3 @@
-//! The error table of servers.
-
 use http::header::WWW_AUTHENTICATE;
 use http::{HeaderMap, StatusCode};
 

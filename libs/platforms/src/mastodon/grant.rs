@@ -65,7 +65,6 @@ impl Default for Endpoints {
 pub(super) struct Memory {
     pub(super) grant: Grant,
     pub(super) rules: Rules,
-    /// The domain of the server's accounts as the server states it, if that is not its own name.
     pub(super) domain: Option<Server>,
     /// The issuer that the server promises to send with its response (RFC 9207).
     pub(super) issuer: Option<String>,
@@ -87,7 +86,6 @@ impl Grant {
         serde_json::from_str(stored.expose_secret()).map_err(|_| UnreadableGrant)
     }
 
-    /// For [`Credentials::extra`].
     pub(super) fn store(&self) -> SecretString {
         serde_json::to_string(self).unwrap_or_default().into()
     }

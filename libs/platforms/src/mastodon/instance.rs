@@ -37,8 +37,7 @@ impl Instance {
         field("domain").or_else(|| field("uri"))
     }
 
-    /// The server's limits, or the known ones of its software. `host` is the title of a server with
-    /// unknown software.
+    /// `host` is the title of a server with unknown software.
     pub(super) fn rules(&self, host: &str) -> Rules {
         let software = self.software;
         let version = self.answer.get("version").and_then(Value::as_str).unwrap_or_default();

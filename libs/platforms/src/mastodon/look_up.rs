@@ -1,5 +1,3 @@
-//! Looking up a status among those of its account.
-
 use chrono::TimeDelta;
 
 use super::account;
@@ -14,7 +12,6 @@ use crate::kit::{CallError, ErrorKind};
 use crate::publish_request::{PublishRequest, ReplyTo};
 use crate::recognition::{self, Listed, PostMatch, Recognition, Timeline, TimelineSnapshot};
 
-/// How far a server's clock may be behind ours.
 const CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
 
 #[derive(Debug)]
@@ -22,7 +19,6 @@ pub(super) enum ListingError {
     Disconnected {
         reason: String,
     },
-    /// The grant does not cover reading.
     Forbidden,
     /// An error that may pass.
     Passing {
@@ -71,7 +67,6 @@ impl StatusTimeline<'_> {
         Ok(recognition::look_for(self, before, self.request.claims, self.watch.now()).await?)
     }
 
-    /// Whether the status follows another one than ours does.
     fn is_elsewhere(&self, status: &Status) -> bool {
         match self.request.reply_to {
             None => status.is_reply(),

@@ -19,30 +19,24 @@ use crate::platform::Step;
 use crate::publish_request::{MediaBytes, PublishRequest};
 use crate::recognition::TimelineSnapshot;
 
-/// The longest pause between two status calls for a file that is being processed.
 const LONGEST_WAIT: TimeDelta = TimeDelta::seconds(30);
 
-/// How long to wait before a file whose processing failed is uploaded again.
 const PROCESSING_WAIT: TimeDelta = TimeDelta::seconds(10);
 
 /// How long before the due second the account's listing is read. Late, because everything published
 /// in between has to be compared if a response is lost; early enough for a slow server.
 pub(super) const LOOK_BACK: TimeDelta = TimeDelta::seconds(20);
 
-/// How long to wait before the listing is read again, while the post is not due.
 const LOOK_BACK_AGAIN: TimeDelta = TimeDelta::seconds(5);
 
 /// How long after its due second a post waits for the listing, if nothing else can distinguish it
 /// from other posts after a lost response.
 const MAX_WAIT: TimeDelta = TimeDelta::minutes(2);
 
-/// The state of the preparation. Stored between the steps, so that a step that is repeated after a
-/// crash uploads one file twice, not all of them.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Progress {
     /// The files that are ready, in the order of the post.
     pub(super) media: Vec<Uploaded>,
-    /// The next file, while the server processes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     processing: Option<Processing>,
     /// Whether the server has failed once to process the next file, or lost it.
@@ -179,7 +173,6 @@ impl Preparation<'_> {
         Ok(Step::Ready { progress: progress.store() })
     }
 
-    /// The account's own visibility, if it is needed, and the statuses of the account.
     async fn read_account(&self) -> Result<(Option<String>, TimelineSnapshot), CallError> {
         let Self { api, grant, request } = *self;
         let token = &request.credentials.access_token;

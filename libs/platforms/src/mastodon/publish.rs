@@ -1,5 +1,3 @@
-//! Preparing and publishing posts, and looking up the outcome of a publish call.
-
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -20,15 +18,13 @@ use crate::publish_request::PublishRequest;
 use crate::recognition::{Listed, Recognition};
 use crate::transport_error::TransportError;
 
-/// How long a cut-off publish call may still take effect: servers and the proxies in front of them
-/// end a request after a minute at most.
+/// Servers and the proxies in front of them end a request after a minute at most.
 const SETTLE_TIME: TimeDelta = TimeDelta::seconds(90);
 
 /// How long after a publish call its idempotency key is certainly remembered: an hour, minus the
 /// difference of two clocks.
 const KEY_LIFETIME: TimeDelta = TimeDelta::minutes(55);
 
-/// User message: the post cannot be looked up.
 const UNREADABLE_LISTING: &str = "the server does not let this service read the account's posts";
 
 /// User message: a post that looks the same is not treated as ours while the idempotency key can
@@ -140,7 +136,6 @@ fn visibility<'a>(request: &PublishRequest<'a>, progress: &'a Progress) -> Optio
     request.options.text("visibility").or(progress.own_visibility.as_deref())
 }
 
-/// Whether the server does not have the status that a reply follows.
 fn is_about_parent(request: &PublishRequest<'_>, error: &CallError) -> bool {
     request.reply_to.is_some() && error.is_status(StatusCode::NOT_FOUND)
 }

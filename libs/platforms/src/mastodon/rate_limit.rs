@@ -1,5 +1,3 @@
-//! When a rate limit resets, from the headers of a response.
-
 use chrono::{DateTime, TimeDelta, Utc};
 use http::HeaderMap;
 

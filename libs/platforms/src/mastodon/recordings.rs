@@ -1,5 +1,3 @@
-//! The adapter reads recorded responses of servers.
-
 use super::api::discovery::Metadata;
 use super::api::oauth::{Me, Registered};
 use super::api::statuses::{File, Source, Status};

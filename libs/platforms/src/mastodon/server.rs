@@ -57,7 +57,6 @@ impl From<Server> for TypedServer {
     }
 }
 
-/// The username of an account, if this is one.
 fn username(raw: &str) -> Option<String> {
     let is_plain = raw.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'_' | b'-' | b'.'));
     (is_plain && !raw.is_empty()).then(|| raw.to_owned())

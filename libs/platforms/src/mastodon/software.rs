@@ -14,7 +14,6 @@ pub(super) enum Software {
     /// A fork of Pleroma.
     Akkoma,
     Pixelfed,
-    /// Any other software with Mastodon's API.
     Other,
 }
 

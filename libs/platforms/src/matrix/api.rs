@@ -1,5 +1,3 @@
-//! The URLs and responses of homeservers.
-
 #[cfg(any(test, feature = "testing"))]
 pub(crate) mod recordings;
 
@@ -24,10 +22,10 @@ use crate::kit::{ApiClient, Auth, Call, CallError, Effect};
 use crate::publish_request::{MediaBytes, PublishRequest};
 use crate::response;
 
-/// The timeout of one message. Long, because finding out its outcome takes further calls.
+/// Long, because finding out the outcome takes further calls.
 const SEND: Duration = Duration::from_secs(15);
 
-/// The most bytes of a page of events, each of which may have 64 KiB.
+/// An event may have 64 KiB.
 const MAX_PAGE_BYTES: usize = 8 << 20;
 
 const PAGE: &str = "100";
@@ -38,7 +36,6 @@ const MAX_ID: usize = 255;
 /// The sign-in call; it also lists the login types.
 const LOGIN: &[&str] = &["_matrix", "client", "v3", "login"];
 
-/// The event that creates a room.
 pub(super) const CREATE: &str = "m.room.create";
 
 #[derive(Clone)]
@@ -242,7 +239,6 @@ impl Api {
         call.effect(Effect::Private).json(&body).timeout(within).read().await
     }
 
-    /// Ends a device and all of its tokens.
     pub(super) async fn log_out(&self, device: Device<'_>) -> Result<(), CallError> {
         let call = self.call(device, Method::POST, &["_matrix", "client", "v3", "logout"]).effect(Effect::Private);
         call.json(&json!({})).read().await.map(|_: Value| ())

@@ -45,10 +45,8 @@ pub(super) const FIELDS: &[Field] = &[
     },
 ];
 
-/// The most times that a domain may redirect.
 const MAX_MOVES: usize = 3;
 
-/// The host of the homeserver that was typed, or else the user's domain.
 pub(super) fn named_host(values: &FieldValues) -> Option<String> {
     let typed = |name| values.get(name).map(|it| it.expose_secret().trim()).filter(|it| !it.is_empty());
     let server = match typed(HOMESERVER) {

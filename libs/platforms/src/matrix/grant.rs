@@ -19,11 +19,9 @@ pub(super) struct Grant {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Session {
-    /// The user pasted the token of their own device.
     Pasted,
     /// This service created the device with a password or a login token.
     Login,
-    /// This service created the device by OAuth 2.0.
     OAuth(Box<Client>),
 }
 
@@ -41,7 +39,6 @@ impl Grant {
         serde_json::from_str(stored.expose_secret()).ok()
     }
 
-    /// For [`Credentials::extra`].
     pub(super) fn store(&self) -> SecretString {
         serde_json::to_string(self).unwrap_or_default().into()
     }

@@ -77,7 +77,6 @@ struct Registered {
     client_id: String,
 }
 
-/// This service as a client of an authorization server.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Client {
     id: String,
@@ -103,7 +102,6 @@ impl Metadata {
         })
     }
 
-    /// Registers this service, and returns it with the authorization page.
     pub(super) async fn register(
         self,
         http: &HttpClients,

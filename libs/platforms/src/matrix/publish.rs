@@ -1,5 +1,3 @@
-//! Preparing and publishing posts, and looking up the outcome of a publish call.
-
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{AttemptError, Published, Resolution};
 use serde::{Deserialize, Serialize};
@@ -21,17 +19,14 @@ pub(super) const ROOM: &str = "room";
 /// The longest id of a room, in bytes.
 const MAX_ROOM: usize = 255;
 
-/// How long a cut-off call may still take effect: a homeserver continues a request that the proxy
-/// before it has given up, usually after a minute.
+/// A homeserver continues a request that its proxy has given up, usually after a minute.
 const SETTLE_TIME: TimeDelta = TimeDelta::seconds(90);
 
-/// The largest difference between our clock and a homeserver's.
 const MAX_CLOCK_SKEW: TimeDelta = TimeDelta::minutes(15);
 
-/// The most pages of an account's messages that one look-up reads.
 const MAX_PAGES: usize = 5;
 
-/// The state of the preparation: the URIs of the files uploaded so far, in the order of the post.
+/// The URIs of the files uploaded so far, in the order of the post.
 #[derive(Default, Serialize, Deserialize)]
 struct Progress {
     files: Vec<String>,
@@ -126,8 +121,7 @@ impl Publish for Matrix {
 }
 
 impl Matrix {
-    /// Sends the messages that are not in the room yet, in order; returns the first one of the
-    /// post.
+    /// Sends what is not in the room yet, in order; returns the first message of the post.
     async fn send(
         &self,
         room_post: &RoomPost<'_>,

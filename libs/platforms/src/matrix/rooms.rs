@@ -23,7 +23,6 @@ const MAX_ROOMS: usize = 200;
 
 const CONCURRENCY: usize = 8;
 
-/// The timeout for all rooms, during which a user waits.
 const TIMEOUT: Duration = Duration::from_secs(9);
 
 /// A room that is not encrypted.
@@ -45,7 +44,6 @@ pub(super) async fn choices(api: &Api, device: Device<'_>, user: &UserId) -> Res
     collect_choices(stream::iter(rooms).buffer_unordered(CONCURRENCY), count, time_is_up, user).await
 }
 
-/// Filters the rooms to which the user can post, until the timeout.
 async fn collect_choices(
     rooms: impl Stream<Item = (String, Result<Option<Room>, CallError>)>,
     mut remaining: usize,

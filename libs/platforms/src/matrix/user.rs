@@ -34,7 +34,6 @@ impl UserId {
         &self.0
     }
 
-    /// The id without the `@`, for display.
     pub(super) fn name(&self) -> &str {
         &self.0[1..]
     }

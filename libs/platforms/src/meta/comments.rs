@@ -21,8 +21,7 @@ use crate::recognition::{self, Listed, PostMatch, Timeline};
 /// Long, because the outcome of a call that is cut off has to be looked up.
 const COMMENT: Duration = Duration::from_secs(28);
 
-/// How far Meta's clock may be behind ours.
-const CLOCKS: TimeDelta = TimeDelta::minutes(1);
+const CLOCK_SKEW: TimeDelta = TimeDelta::minutes(1);
 
 #[derive(Deserialize)]
 struct CreatedComment {
@@ -114,7 +113,7 @@ pub(crate) async fn resolve(
     (post, since): (&Published, DateTime<Utc>),
     query: &[(&str, &str)],
 ) -> Resolution {
-    let comments = Comments { graph, request, post, since: since - CLOCKS, query, next: Mutex::default() };
+    let comments = Comments { graph, request, post, since: since - CLOCK_SKEW, query, next: Mutex::default() };
     match recognition::look_for(&comments, &[], request.claims, request.now).await {
         Ok(found) => found.into(),
         Err(error) if is_about_permission(&error) => {
@@ -140,7 +139,6 @@ struct Comments<'a> {
     post: &'a Published,
     since: DateTime<Utc>,
     query: &'a [(&'a str, &'a str)],
-    /// The cursor of the next page.
     next: Mutex<Option<String>>,
 }
 

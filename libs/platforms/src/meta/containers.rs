@@ -24,10 +24,9 @@ use super::id::GraphId;
 use crate::picture::PendingPicture;
 use crate::publish_request::PublishRequest;
 
-/// How old a container may become before it is replaced. Meta discards it after a day.
+/// Meta discards a container after a day.
 const GOOD_FOR: TimeDelta = TimeDelta::hours(22);
 
-/// How Instagram and Threads differ.
 pub(crate) trait Containers: Send + Sync {
     fn graph(&self) -> &Graph;
 
@@ -81,7 +80,6 @@ pub(crate) enum Form<'a> {
     Text,
     /// A post with one file at this URL; without a URL, its bytes are sent.
     Single(&'a Attachment, Option<&'a str>),
-    /// A file of a carousel.
     Item(&'a Attachment, Option<&'a str>),
     /// A post of several files, by their containers.
     Carousel(&'a [GraphId]),
@@ -92,7 +90,6 @@ pub(crate) enum Form<'a> {
 pub(crate) struct Progress {
     /// Whether the quota was checked.
     may_publish: bool,
-    /// The picture that is being fitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     picture: Option<PendingPicture>,
     /// The containers of a carousel's files, in the order of the post.
@@ -112,7 +109,6 @@ pub(crate) struct Progress {
 struct Pause {
     #[serde(with = "chrono::serde::ts_milliseconds")]
     until: DateTime<Utc>,
-    /// For the user.
     why: String,
 }
 

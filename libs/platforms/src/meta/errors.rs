@@ -22,7 +22,6 @@ const REGAINED: TimeDelta = TimeDelta::hours(1);
 /// The most characters of Meta's message, so that the trace id behind it is never cut.
 const MAX_MESSAGE_CHARS: usize = 240;
 
-/// The account has used its daily quota.
 pub(super) const DAILY_QUOTA: &[&str] = &["2207042"];
 
 /// "Object does not exist, cannot be loaded due to missing permissions, or does not support this operation".

@@ -31,7 +31,6 @@ use crate::kit::{CallError, Effect, ErrorKind};
 use crate::oauth2::{Dialect, Endpoints, OAuth2, ParameterLocation, TokenCall};
 use crate::redaction::without_token;
 
-/// The permission to see the Pages of business portfolios.
 pub(crate) const PORTFOLIOS: &str = "business_management";
 
 const DIALECT: Dialect = Dialect {

@@ -1,5 +1,3 @@
-//! Calls of the Graph API.
-
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +17,7 @@ use crate::kit::{CallError, Effect, ErrorKind, ErrorTable};
 use crate::publish_request::PublishRequest;
 use crate::response;
 
-/// Larger than most responses: a list of Pages has the token of each.
+/// A list of Pages has the token of each.
 const MAX_ANSWER_BYTES: usize = 2 << 20;
 
 #[derive(Clone)]
@@ -81,7 +79,6 @@ impl Graph {
         self.json(request, caller, effect).await
     }
 
-    /// A request with the token, and with the proof if it is required.
     pub(crate) async fn request(
         &self,
         caller: Caller<'_>,

@@ -1,5 +1,3 @@
-//! Ids in responses of the Graph API.
-
 use std::fmt;
 
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,3 @@
-//! Lists of the Graph API, page by page.
-
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 

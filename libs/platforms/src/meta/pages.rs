@@ -23,7 +23,7 @@ const OF_A_PAGE: &str = "id,name,username,access_token,picture.type(large)";
 
 const AT_ONCE: &str = "100";
 
-/// The most lists of Pages that are read. A portfolio has two: its own, and its clients'.
+/// A portfolio has two lists: its own, and its clients'.
 const MOST_LISTS: usize = 40;
 
 /// The tasks that permit posts, for both kinds of Pages.
@@ -47,7 +47,6 @@ pub(crate) struct Page {
     pub(crate) instagram: Option<Linked>,
 }
 
-/// An Instagram account that is linked to a Page.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Linked {
     pub(crate) id: String,

@@ -17,7 +17,6 @@ use crate::caller::Caller;
 use crate::kit::{CallError, Effect, ErrorKind};
 use crate::publish_request::PublishRequest;
 
-/// The host that responses name for uploads.
 const HOST: &str = "rupload.facebook.com";
 
 const TIMEOUT: Duration = Duration::from_secs(30);

@@ -10,7 +10,6 @@ pub(crate) struct Version {
     ends: Option<(i32, u32, u32)>,
 }
 
-/// How long before the end operators are warned.
 const WARNING: TimeDelta = TimeDelta::days(90);
 
 impl Version {
@@ -21,7 +20,6 @@ impl Version {
     /// The version for Threads, which has had no other.
     pub(crate) const THREADS: Self = Self { name: "v1.0", ends: None };
 
-    /// A warning for the operator, if the version ends soon or has ended.
     pub(crate) fn warning(self, now: DateTime<Utc>) -> Option<String> {
         let (year, month, day) = self.ends?;
         let ends = NaiveDate::from_ymd_opt(year, month, day)?;

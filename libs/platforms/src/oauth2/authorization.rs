@@ -1,5 +1,3 @@
-//! The authorization page and its callback.
-
 use secrecy::ExposeSecret;
 use url::Url;
 

@@ -8,7 +8,6 @@ use crate::account::Credentials;
 /// pkce: false, scope_separator: ",", ..Dialect::STANDARD }`.
 #[derive(Clone, Copy, Debug)]
 pub struct Dialect {
-    /// The parameter with our client id.
     pub client_id: &'static str,
     /// Between scopes in requests. In responses, blanks and commas are accepted on every platform.
     pub scope_separator: &'static str,
@@ -38,13 +37,11 @@ pub struct Dialect {
 pub struct TokenCall {
     /// The value of `grant_type`; `None` if the platform has no such parameter.
     pub grant_type: Option<&'static str>,
-    /// The parameter with the code or token to exchange.
     pub parameter: &'static str,
     /// Which token of the account `parameter` has, if it has one.
     pub token: TokenKind,
     pub carried: ParameterLocation,
     pub client: ClientAuth,
-    /// Additional parameters.
     pub further: &'static [(&'static str, &'static str)],
 }
 
@@ -63,7 +60,6 @@ pub enum ParameterLocation {
     Query,
 }
 
-/// How our app authenticates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientAuth {
     /// Id and secret in the `Authorization` header.
@@ -111,7 +107,6 @@ impl Dialect {
         }
     }
 
-    /// Adds the parameters and the authentication of a call to a request.
     pub(crate) fn fill(
         &self,
         request: RequestBuilder,

@@ -1,5 +1,3 @@
-//! The meaning of error responses to token calls.
-
 use chrono::{DateTime, Utc};
 use http::StatusCode;
 use serde_json::Value;
@@ -19,13 +17,11 @@ pub(super) struct TokenErrorBody {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenErrorKind {
-    /// The code or token is no longer valid.
     Grant,
     /// The id or secret of our app is wrong.
     Us,
     /// Any other error that will not change.
     Request,
-    /// A temporary error.
     Passing,
 }
 
@@ -67,7 +63,6 @@ impl TokenErrorBody {
         self.blame
     }
 
-    /// Whether nothing is left to revoke.
     pub(super) fn is_grant_ended(&self) -> bool {
         self.blame == TokenErrorKind::Grant || self.code.as_deref() == Some(OF_A_TOKEN)
     }

@@ -1,5 +1,3 @@
-//! The response of a token call.
-
 use std::fmt;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -15,7 +13,7 @@ const MAX_TOKEN: usize = 8 * 1024;
 /// A token with a longer lifetime counts as one that does not expire.
 const MAX_LIFE: TimeDelta = TimeDelta::days(50 * 365);
 
-/// The most scopes that are kept, and the length of each in bytes.
+/// The number of scopes, and the length of each in bytes.
 const MAX_SCOPES: (usize, usize) = (100, 200);
 
 /// `Debug` prints only the names of the response's fields.
@@ -58,8 +56,8 @@ impl Tokens {
         }
     }
 
-    /// The granted scopes. A platform may omit them if they equal those that were `asked` for (RFC
-    /// 6749, section 5.1).
+    /// The granted scopes. A platform may omit them if they equal the `requested` ones (RFC 6749,
+    /// section 5.1).
     pub fn granted(&self, requested: &[&str]) -> Vec<String> {
         self.scopes.clone().unwrap_or_else(|| requested.iter().map(|it| (*it).to_owned()).collect())
     }

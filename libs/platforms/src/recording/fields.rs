@@ -16,7 +16,6 @@ pub(super) fn read<T: DeserializeOwned>(value: &Value, fields: &Fields) -> Resul
     T::deserialize(Observed { value, path: String::new(), fields })
 }
 
-/// A value within the one that is read.
 struct Observed<'a> {
     value: &'a Value,
     path: String,
@@ -98,7 +97,6 @@ impl<'de> Deserializer<'de> for Observed<'de> {
 struct Entries<'a> {
     observed: Observed<'a>,
     rest: serde_json::map::Iter<'a>,
-    /// The value of the last returned key.
     value: Option<Observed<'a>>,
 }
 

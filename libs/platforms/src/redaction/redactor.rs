@@ -1,5 +1,3 @@
-//! Finds secrets and post texts in a message.
-
 use std::collections::HashSet;
 
 use secrecy::{ExposeSecret, SecretString};
@@ -32,10 +30,8 @@ pub(super) struct Redactor {
     secrets: Vec<HiddenValue>,
 }
 
-/// One value, in a form in which it may occur.
 struct HiddenValue {
     characters: Vec<char>,
-    /// How many consecutive characters of it are redacted.
     piece: usize,
 }
 

@@ -1,5 +1,3 @@
-//! The Web API's calls and responses.
-
 #[cfg(any(test, feature = "testing"))]
 pub(crate) mod recordings;
 
@@ -24,7 +22,7 @@ use crate::oauth2::Endpoints;
 use crate::publish_request::{MediaBytes, PublishRequest};
 use crate::transport_error::TransportError;
 
-/// The timeout of the publish call. Long, because its outcome is hard to find out.
+/// Long, because the outcome of the publish call is hard to find out.
 const PUBLISH: Duration = Duration::from_secs(20);
 
 /// The timeout for reading where a file was shared, while a post waits for it.
@@ -33,19 +31,18 @@ const SHARING: Duration = Duration::from_secs(5);
 /// The page size that Slack recommends. Any page may be shorter, not only the last one.
 const PAGE: usize = 200;
 
-/// The most pages of channels for one list: fewer than Slack allows in a minute (tier 3).
+/// Fewer than Slack allows in a minute (tier 3).
 const MAX_CHANNEL_PAGES: usize = 40;
 
-/// The timeout for a list of channels: less than a client waits for it.
+/// Less than a client waits for a list of channels.
 const LISTING: Duration = Duration::from_secs(11);
 
-/// The hosts of upload URLs, including those of governments.
+/// Including those of governments.
 const UPLOAD_HOSTS: &[&str] = &["files.slack.com", "files.slack-gov.com"];
 
 /// Enough for a page of full messages.
 const MAX_PAGE_BYTES: usize = 8 << 20;
 
-/// The metadata type of our messages.
 const EVENT_TYPE: &str = "social_publishing_post";
 
 pub(super) struct Api {
@@ -84,7 +81,6 @@ pub(super) struct Message<'a> {
     pub(super) channel: &'a str,
     pub(super) text: &'a str,
     pub(super) reference: &'a str,
-    /// Whether links are shown with a preview.
     pub(super) unfurl: Option<bool>,
     /// The timestamp of the thread's first message, for a reply.
     pub(super) thread: Option<&'a str>,
@@ -92,8 +88,9 @@ pub(super) struct Message<'a> {
 
 #[derive(Debug)]
 pub(super) enum ShareStatus {
-    /// In the message with this timestamp.
-    Shared { ts: String },
+    Shared {
+        ts: String,
+    },
     /// Slack knows the file, but has not shared it.
     NotYet,
 }
@@ -124,7 +121,6 @@ struct Ticket {
     file_id: String,
 }
 
-/// A response of which only the success matters.
 #[derive(Deserialize)]
 struct Done {}
 
@@ -139,7 +135,6 @@ struct File {
     shares: Shares,
 }
 
-/// The messages that show a file, by channel.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Shares {
@@ -187,7 +182,6 @@ struct Listed {
 }
 
 impl History {
-    /// The timestamp of the message with this reference.
     pub(super) fn find_by_reference(&self, reference: &str) -> Option<&str> {
         let is_it = |it: &&Listed| {
             it.metadata["event_type"] == EVENT_TYPE && it.metadata["event_payload"]["reference"] == reference

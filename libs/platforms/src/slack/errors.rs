@@ -10,7 +10,6 @@ use crate::kit::{CallError, ErrorKind, ErrorRule, ErrorTable};
 const INTERNAL: &[&str] =
     &["internal_error", "fatal_error", "service_unavailable", "request_timeout", "file_update_failed", "unknown_error"];
 
-/// Temporary errors of token calls.
 pub(super) const PASSING: &[&str] = &[
     "internal_error",
     "fatal_error",

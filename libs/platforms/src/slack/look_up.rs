@@ -1,5 +1,3 @@
-//! Looking up the outcome of a publish call.
-
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{Published, Resolution};
 
@@ -12,10 +10,8 @@ use crate::publish_request::PublishRequest;
 /// processed first.
 const SHARE_TIMEOUT: TimeDelta = TimeDelta::minutes(5);
 
-/// The largest difference between our clock and Slack's.
 const MAX_CLOCK_SKEW: TimeDelta = TimeDelta::minutes(15);
 
-/// The most pages of a channel that one look-up reads.
 const MAX_PAGES: usize = 5;
 
 /// The bot may read channels but no threads, or the first message of the thread was deleted.
@@ -78,7 +74,6 @@ async fn withdraw_upload(api: &Api, request: &PublishRequest<'_>, progress: &Pro
     Resolution::Refused { reason: reason.to_owned() }
 }
 
-/// Reads the messages of the channel, or of the thread, around the time of the calls.
 async fn look_up_message(api: &Api, request: &PublishRequest<'_>, channel: &str, since: DateTime<Utc>) -> Resolution {
     // Without the first message of its thread, the call was never made.
     let Ok(thread) = thread(request) else { return Resolution::NotPublished };

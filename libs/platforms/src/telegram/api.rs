@@ -1,5 +1,3 @@
-//! The Bot API's calls, and their error table.
-
 #[cfg(any(test, feature = "testing"))]
 pub(crate) mod recordings;
 

@@ -110,7 +110,6 @@ pub(super) async fn connect(
     Ok((profile_of(found), Chat { id }.store_with(Credentials::new(token))))
 }
 
-/// The statuses of calls whose chat does not exist, or is closed to the bot.
 const CHAT_REFUSED: &[StatusCode] = &[StatusCode::BAD_REQUEST, StatusCode::FORBIDDEN];
 
 fn is_status(error: &CallError, expected: &[StatusCode]) -> bool {
@@ -156,7 +155,6 @@ fn is_token(typed: &str) -> bool {
     is_number && (20..=100).contains(&secret.len()) && secret.bytes().all(is_letter)
 }
 
-/// A chat in the form that the Bot API accepts.
 fn parse_chat(typed: &str) -> Option<String> {
     let path = ["https://t.me/", "http://t.me/", "t.me/"].iter().find_map(|it| typed.strip_prefix(it));
     let name = path.or_else(|| typed.strip_prefix('@')).unwrap_or(typed).trim_end_matches('/');

@@ -26,7 +26,6 @@ struct File<'a> {
 }
 
 enum Content<'a> {
-    /// The file as the user uploaded it.
     Kept(&'a Attachment),
     /// A resized picture.
     Made(MimeType, Bytes),
@@ -175,7 +174,6 @@ async fn files<'a>(request: &PublishRequest<'a>) -> Result<Vec<File<'a>>, CallEr
     Ok(files)
 }
 
-/// The content of a file: the resized picture if it was too large.
 async fn content<'a>(request: &PublishRequest<'a>, file: &'a Attachment) -> Result<Content<'a>, CallError> {
     let unread = |it: AttemptError| CallError::new(ErrorKind::NotSent, Effect::Private, it.into_reason());
     if is_photo(file) && is_too_large(request, file).await.map_err(unread)? {

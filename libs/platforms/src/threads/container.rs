@@ -1,5 +1,3 @@
-//! The parameters of a container.
-
 use domain::media::{Attachment, FileType};
 use serde_json::{Map, Value};
 

@@ -1,5 +1,3 @@
-//! What TikTok's errors mean.
-
 use chrono::TimeDelta;
 use serde_json::Value;
 
@@ -45,7 +43,6 @@ pub(super) const ERRORS: ErrorTable = ErrorTable {
 /// For the publish call of photos: without its response, the `publish_id` is unknown.
 pub(super) const PHOTO_ERRORS: ErrorTable = ErrorTable { can_look_up: false, ..ERRORS };
 
-/// The user message for an upload URL that TikTok no longer accepts.
 pub(super) const UPLOAD_EXPIRED: &str = "the upload has expired";
 
 /// For the hosts of uploads, where only the statuses are documented. TikTok may also refuse a chunk that it already
@@ -82,8 +79,7 @@ mod tests {
     use super::*;
     use crate::kit::Effect;
 
-    /// One row per response seen in documents or in issues of clients. The kit tests what follows
-    /// for which call.
+    /// Responses seen in documents or in issues of clients.
     #[test]
     fn error_tables_classify_known_responses() {
         let error = |code| format!(r#"{{"error":{{"code":"{code}","message":"No.","log_id":"20261128"}}}}"#);

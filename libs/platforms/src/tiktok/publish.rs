@@ -32,7 +32,6 @@ const CHUNK_TIMEOUT: Duration = Duration::from_secs(27);
 
 const PHOTO_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How long an upload URL is valid.
 const URL_LIFE: TimeDelta = TimeDelta::hours(1);
 
 /// How long the id of a public post is awaited. TikTok names it after moderation, usually within a minute.

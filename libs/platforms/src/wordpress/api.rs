@@ -1,5 +1,3 @@
-//! The calls of the REST API.
-
 #[cfg(any(test, feature = "testing"))]
 pub(crate) mod recordings;
 
@@ -26,8 +24,7 @@ use crate::publish_request::MediaBytes;
 /// seconds.
 const WRITE: Duration = Duration::from_secs(20);
 
-/// The most bytes of a response that are read. Only the requested fields are in it, except with
-/// older versions.
+/// Older versions return more than the requested fields.
 const MAX_BYTES: usize = 2 << 20;
 
 const PASSWORDS: &str = "wp/v2/users/me/application-passwords";
@@ -179,12 +176,11 @@ impl Api {
         self.write(caller, &format!("wp/v2/posts/{id}"), fields).read().await
     }
 
-    /// Changes a draft into a post that may be public.
     pub(super) async fn publish(&self, caller: Caller<'_>, id: u64, fields: &Value) -> Result<Post, CallError> {
         self.write(caller, &format!("wp/v2/posts/{id}"), fields).effect(Effect::Public).read().await
     }
 
-    /// Deletes an object permanently, without the trash.
+    /// Without the trash.
     pub(super) async fn delete(&self, caller: Caller<'_>, collection: &str, id: u64) -> Result<(), CallError> {
         let query = [("force", "true"), ("_fields", "deleted")];
         let call = self.call(caller, Method::DELETE, &format!("wp/v2/{collection}/{id}"), &query);
@@ -197,7 +193,6 @@ impl Api {
         Ok(found.into_iter().next())
     }
 
-    /// Uploads a file that belongs to a post, with this slug.
     pub(super) async fn upload(
         &self,
         caller: Caller<'_>,

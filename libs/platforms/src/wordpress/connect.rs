@@ -28,13 +28,11 @@ const USER: &str = "username";
 
 const PASSWORD: &str = "application_password";
 
-/// The largest file that can be uploaded within one step. A site does not report its limit; many
-/// accept 2 to 64 MB.
+/// What can be uploaded within one step. A site does not report its limit; many accept 2 to 64 MB.
 const MAX_FILE_BYTES: u64 = 100_000_000;
 
 const NEEDED: [&str; 3] = ["edit_posts", "publish_posts", "upload_files"];
 
-/// Further capabilities that this service uses.
 const USEFUL: [&str; 1] = ["manage_categories"];
 
 const FIELDS: &[Field] = &[
@@ -259,7 +257,7 @@ impl Connect for Wordpress {
         }
     }
 
-    /// Deletes the application password. One that no longer exists counts as deleted.
+    /// A password that no longer exists counts as deleted.
     async fn revoke(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<(), AttemptError> {
         let grant = Grant::load(credentials)?;
         match self.end(&grant, grant.caller(credentials, now)).await {

@@ -4,7 +4,6 @@ use domain::media::{Attachment, FileType};
 
 use crate::article_html::{escaped, paragraphs};
 
-/// A file of the media library, in a post.
 pub(super) struct EmbeddedFile<'a> {
     pub(super) id: u64,
     pub(super) url: &'a str,

@@ -21,8 +21,7 @@ use crate::platform::Step;
 use crate::publish_request::PublishRequest;
 use crate::transport_error::TransportError;
 
-/// The timeout of a step, in which a file is read and uploaded: less than
-/// [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
+/// Less than [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
 const TIMEOUT: Duration = Duration::from_secs(36);
 
 #[derive(Default, Serialize, Deserialize)]
@@ -47,7 +46,7 @@ pub(super) struct DraftPreparation<'a> {
 }
 
 impl DraftPreparation<'_> {
-    /// Takes the next step. Each step may be repeated: it looks for its result first.
+    /// Each step may be repeated: it looks for its result first.
     pub(super) async fn step(&self) -> Result<Step, AttemptError> {
         let request = self.request;
         let mut progress = Progress::load(request);
@@ -83,7 +82,6 @@ impl DraftPreparation<'_> {
         Ok(())
     }
 
-    /// The draft, without files.
     async fn draft(&self) -> Result<u64, AttemptError> {
         let Self { api, caller, request } = *self;
         let mark = request.slug_mark();

@@ -1,12 +1,9 @@
-//! The error table of sites.
-
 use serde_json::Value;
 
 use super::json::find_json;
 use crate::html::plain;
 use crate::kit::{ErrorKind, ErrorRule, ErrorTable};
 
-/// The post does not exist any more.
 pub(super) const NO_POST: &str = "rest_post_invalid_id";
 
 /// The application password does not exist. Before version 5.7, also the response to `introspect`.

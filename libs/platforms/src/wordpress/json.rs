@@ -7,7 +7,7 @@ use serde_json::Deserializer;
 /// JSON after one of these is part of a page for people. PHP prints only `<br />` and `<b>`.
 const OF_A_PAGE: [&str; 5] = ["<!doctype", "<html", "<head", "<body", "<script"];
 
-/// How many brackets are tried. Each costs a parse of the rest.
+/// Each try costs a parse of the rest.
 const MAX_TRIES: usize = 16;
 
 /// The first object or list of a response; empty if the response is a page for people or is cut

@@ -1,5 +1,3 @@
-//! Publishing a draft, and looking up the outcome of the call.
-
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{AttemptError, Published, Resolution};
 use serde_json::json;
@@ -11,8 +9,7 @@ use super::{Grant, Wordpress};
 use crate::platform::{Publish, Step};
 use crate::publish_request::PublishRequest;
 
-/// How long a cut-off publish call may still take effect: servers and the proxies in front of them
-/// end a request after a minute at most.
+/// Servers and the proxies in front of them end a request after a minute at most.
 const SETTLE_TIME: TimeDelta = TimeDelta::seconds(90);
 
 #[async_trait::async_trait]

@@ -20,13 +20,11 @@ pub(super) const FIELD: &str = "site";
 
 pub(super) const EXAMPLE: &str = "blog.example.com";
 
-/// The link relation by which a site names its API.
 const RELATION: &str = "https://api.w.org/";
 
 /// The query parameter with the API path, on sites without permalinks.
 const ROUTE: &str = "rest_route";
 
-/// The timeout of the whole discovery, during which a user waits.
 const TIMEOUT: Duration = Duration::from_secs(14);
 
 const EACH: Duration = Duration::from_secs(6);
@@ -41,14 +39,12 @@ const MAX_BYTES: usize = 2 << 20;
 #[serde(transparent)]
 pub(super) struct Root(Url);
 
-/// A site, as it describes itself.
 #[derive(Clone, Debug)]
 pub(super) struct Site {
     pub(super) root: Root,
     pub(super) approval: Approval,
 }
 
-/// The page on which users create application passwords.
 #[derive(Clone, Debug)]
 pub(super) enum Approval {
     Page(Url),
@@ -103,7 +99,6 @@ impl Root {
         self.0.scheme() == "http"
     }
 
-    /// The URL of a call, such as `wp/v2/posts`.
     pub(super) fn route(&self, path: &str) -> Url {
         let mut url = self.0.clone();
         if self.0.query_pairs().any(|(name, _)| name == ROUTE) {
@@ -186,8 +181,7 @@ impl Index {
     }
 }
 
-/// Fetches a page. Redirects are followed by this code, because each target has to be checked like
-/// the first.
+/// Redirects are followed by this code, because each target has to be checked like the first.
 async fn get(http: &HttpClients, url: &Url) -> Result<(Url, Response), ConnectError> {
     let mut url = url.clone();
     for _ in 0..=MAX_HOPS {

@@ -13,10 +13,8 @@ use super::TITLE;
 use crate::kit::{CallError, ErrorKind, ErrorRule, ErrorTable, Reset};
 use crate::publish_request::PublishRequest;
 
-/// For accounts that were connected with the operator's app.
 pub(super) const ERRORS: ErrorTable = ErrorTable { rules: &RULES, ..FORMAT };
 
-/// For accounts that were connected with an app of their owner's.
 pub(super) const OWN_APP_ERRORS: ErrorTable = ErrorTable { rules: &OWN_APP_RULES, ..FORMAT };
 
 const RULES: [ErrorRule; 11] =

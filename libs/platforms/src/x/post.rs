@@ -1,5 +1,3 @@
-//! The body of the publish call.
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

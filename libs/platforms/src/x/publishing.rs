@@ -108,7 +108,6 @@ struct AccountPost {
     attachments: Attachments,
     #[serde(default)]
     entities: Entities,
-    /// The id of the post that began the conversation.
     conversation_id: Option<String>,
     #[serde(default)]
     referenced_tweets: Vec<Reference>,
@@ -117,7 +116,6 @@ struct AccountPost {
     note_post: Option<LongText>,
 }
 
-/// A post that another one quotes or replies to.
 #[derive(Deserialize)]
 struct Reference {
     #[serde(rename = "type")]

@@ -1,5 +1,3 @@
-//! What YouTube's errors mean.
-
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::upload_day::UploadDay;
 
@@ -49,7 +47,6 @@ pub(super) const NO_CHANNEL: &str =
 const QUOTA: &str = "this service has used up its quota of YouTube for today; the quota is renewed at midnight in \
                      Pacific time";
 
-/// When the quota of a project is renewed.
 fn next_reset(now: DateTime<Utc>) -> DateTime<Utc> {
     UploadDay::from_instant(now).ends_at()
 }

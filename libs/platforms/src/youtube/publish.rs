@@ -22,7 +22,6 @@ use crate::recognition::PostMatch;
 
 const PUBLISH_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The largest page of comments.
 const COMMENTS_PER_PAGE: &str = "100";
 const COMMENT_PAGE_BYTES: usize = 2 << 20;
 

@@ -77,7 +77,6 @@ impl VideoStatus {
     }
 }
 
-/// How much of a video a session has.
 enum Received {
     Bytes(u64),
     /// Everything: the id of the video.

@@ -4,7 +4,6 @@ use domain::rich_text::can_start_after;
 
 use super::facet::{Facet, Feature};
 
-/// The most letters and digits.
 const LONGEST: usize = 5;
 
 pub(super) fn find(text: &str) -> impl Iterator<Item = Facet> {

@@ -2,7 +2,6 @@ use std::ops::Range;
 
 use crate::bluesky::names::Handle;
 
-/// A part of a text that leads to a page, an account or a tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::bluesky) struct Facet {
     /// In bytes.

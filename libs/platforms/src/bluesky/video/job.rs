@@ -58,7 +58,7 @@ enum StatusResponse {
 }
 
 impl VideoJob {
-    /// A job with this id, started now; `None` if the id is not valid.
+    /// `None` if the id is not valid.
     pub(super) fn named(id: String, now: DateTime<Utc>) -> Option<Self> {
         (1..=MAX_ID_BYTES).contains(&id.len()).then_some(Self { id, since: now })
     }

@@ -16,7 +16,6 @@ use crate::response;
 
 const METHOD: &str = "app.bsky.video.getUploadLimits";
 
-/// The service's code for an email address that is not confirmed.
 const UNCONFIRMED: &str = "unconfirmed_email";
 
 #[derive(Deserialize)]
@@ -75,9 +74,8 @@ impl Limits {
     }
 }
 
-/// When to check whether the daily limit has reset, which the service does not report: at the next
-/// full hour. So it is noticed at most an hour late, whether days count from midnight or from the
-/// first video.
+/// The service does not report when the daily limit resets. With a check at each full hour, it is
+/// noticed at most an hour late, whether days count from midnight or from the first video.
 fn start_of_next_hour(now: DateTime<Utc>) -> DateTime<Utc> {
     let hour = TimeDelta::hours(1);
     now.duration_trunc(hour).map_or(now + hour, |it| it + hour)

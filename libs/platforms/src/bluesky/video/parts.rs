@@ -31,7 +31,6 @@ use crate::response;
 /// A smaller file gains nothing. The official client has the same bound.
 const MIN_BYTES: u64 = 16 << 20;
 
-/// The most parts that are sent in one step, all at the same time.
 const PARTS_PER_STEP: usize = 6;
 const AT_A_TIME: usize = 3;
 
@@ -39,7 +38,6 @@ const PART: Duration = Duration::from_secs(15);
 
 const MAX_PARTS: u64 = 10_000;
 
-/// How soon an upload that is being assembled is checked again.
 const SOON: TimeDelta = TimeDelta::seconds(2);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,7 +48,6 @@ pub(in crate::bluesky) struct Upload {
 pub(in crate::bluesky) enum Sent {
     /// To be continued, not before this time.
     Again(DateTime<Utc>),
-    /// All parts are uploaded; the service processes the file.
     All(VideoJob),
     /// The upload failed, and the file has to be uploaded again; the reason.
     Failed(String),

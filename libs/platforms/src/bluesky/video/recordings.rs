@@ -1,5 +1,3 @@
-//! The adapter reads recorded responses of the video service.
-
 use super::job;
 use super::limits::Limits;
 use super::service::Token;

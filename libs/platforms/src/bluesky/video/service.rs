@@ -1,5 +1,3 @@
-//! The video service as called for one account.
-
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::AttemptError;
 use http::Method;
@@ -43,7 +41,6 @@ impl VideoService<'_> {
         self.token(&audience, "com.atproto.repo.uploadBlob", TOKEN_LIFETIME).await
     }
 
-    /// A token for one method of the service itself.
     pub(super) async fn own_token(&self, method: &str) -> Result<SecretString, AttemptError> {
         self.token(&format!("did:web:{}", host_of(self.base)), method, TimeDelta::minutes(1)).await
     }

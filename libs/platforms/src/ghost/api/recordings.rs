@@ -1,5 +1,3 @@
-//! The adapter reads responses of a real Ghost.
-
 use chrono::Utc;
 use http::HeaderMap;
 

@@ -64,7 +64,6 @@ fn outcomes(table: &ErrorTable, status: u16, body: &str) -> [&'static str; 4] {
 const ALL_STATUSES: [u16; 20] =
     [200, 204, 301, 302, 400, 401, 402, 403, 404, 405, 408, 409, 410, 413, 422, 429, 500, 502, 503, 504];
 
-/// Bodies that are not in the error format of the platform.
 const OF_INTERMEDIARIES: [&str; 4] =
     ["<!DOCTYPE html><html><body>Access denied</body></html>", "", r#"{"blocked":true}"#, r#"{"code":"cut o"#];
 

@@ -12,10 +12,9 @@ use super::{Prepared, PublishAdapter};
 use crate::publish_request::PublishRequest;
 use crate::recognition::{self, Listed, Newer, PostMatch, Recognition, Timeline, TimelineSnapshot};
 
-/// The most pages of a list that one look-up reads. A post on later pages is neither found nor excluded.
+/// A post on later pages is neither found nor excluded.
 const MAX_PAGES: usize = 10;
 
-/// How far a platform's clock may be behind ours.
 const CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
 
 /// How far a platform's clock may be behind ours for a refused post to be that of the publish call, and not that of an

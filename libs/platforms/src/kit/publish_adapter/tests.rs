@@ -20,22 +20,18 @@ const PART_BYTES: u64 = 4;
 
 type Responses<T> = Mutex<VecDeque<Result<T, CallError>>>;
 
-/// Returns scripted results, and records the calls.
 #[derive(Default)]
 struct Scripted {
     /// How many parts are sent before the publish call; `None` for all.
     first_parts: Option<u64>,
-    /// Parts that fail once.
     failing_parts: Mutex<Vec<u64>>,
     finishes: Responses<()>,
     /// Pages of the list, with the cursor of the next one.
     pages: Vec<(Vec<&'static str>, Option<&'static str>)>,
-    /// When posts of later pages were made.
     listed_at: Option<DateTime<Utc>>,
     /// The states of the posts of each page; public after the end.
     states: Vec<PostState>,
     needs_snapshot: bool,
-    /// Whether files are processed without end.
     is_slow: bool,
     calls: Mutex<Vec<String>>,
 }

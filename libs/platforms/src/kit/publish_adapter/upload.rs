@@ -30,7 +30,7 @@ const BEGIN_PARTS_FOR: Duration = Duration::from_secs(15);
 const FINISH_AGAIN: TimeDelta = TimeDelta::seconds(5);
 const MAX_QUICK_FINISHES: u32 = 3;
 
-/// How often the status of a file is read, about 40 minutes, before the file is uploaded again.
+/// After about 40 minutes, the file is uploaded again.
 const MAX_STATUS_READS: u32 = 60;
 
 /// The pauses between two status calls while a file is processed, unless the platform names one.
@@ -51,7 +51,6 @@ pub(crate) enum MediaSource {
 
 pub(crate) struct File<'a> {
     pub(crate) attachment: &'a Attachment,
-    /// The fitted picture, where [`MediaSource`] asks for one.
     pub(super) picture: Option<Picture>,
 }
 
@@ -95,10 +94,8 @@ pub(crate) enum UploadStep<U> {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct UploadState {
     pub(crate) id: String,
-    /// Anything else that the adapter needs later.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub(crate) extra: Value,
-    /// When the platform discards it.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub(crate) expires_at: Option<DateTime<Utc>>,
     /// The platform's response for each part that has arrived, in order.
@@ -110,7 +107,6 @@ pub(crate) struct UploadState {
     /// The number of parts, where the publish call sends the rest of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     first_parts: Option<u64>,
-    /// How often the finish call had no response.
     #[serde(default)]
     finish_attempts: u32,
     #[serde(default)]
@@ -175,7 +171,6 @@ pub(crate) struct Part {
 
 pub(super) enum Progressed<U> {
     Uploaded(U),
-    /// The step is to be continued at this time.
     At(UploadState, DateTime<Utc>),
 }
 
@@ -220,7 +215,7 @@ fn advance<U>(request: &PublishRequest<'_>, step: UploadStep<U>) -> Result<Progr
     })
 }
 
-/// Sends the next parts. Keeps what arrived before the first part that failed.
+/// Keeps what arrived before the first part that failed.
 async fn send_parts<A: PublishAdapter>(
     adapter: &A,
     request: &PublishRequest<'_>,
@@ -252,8 +247,7 @@ async fn send_parts<A: PublishAdapter>(
     Ok(())
 }
 
-/// Ends an upload in parts. A lost response is remembered: if the repeated finish is refused, the first one was
-/// accepted.
+/// A lost response is remembered: if the repeated finish is refused, the first one was accepted.
 async fn finish<A: PublishAdapter>(
     adapter: &A,
     request: &PublishRequest<'_>,

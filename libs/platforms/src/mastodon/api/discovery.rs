@@ -19,7 +19,6 @@ use crate::mastodon::software::Software;
 use crate::response;
 use crate::transport_error::TransportError;
 
-/// The timeout of the whole discovery, during which a user waits.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(crate) struct Discovered {
@@ -60,12 +59,10 @@ pub(crate) struct Metadata {
 enum Public<T> {
     Found(T),
     Moved(Server),
-    /// Not part of the API.
     Nothing,
 }
 
 enum DiscoveryError {
-    /// The server cannot be called.
     NotCalled(ConnectError),
     /// The server responds, but with an error that may pass.
     Failing(ConnectError),

@@ -19,7 +19,6 @@ use crate::response;
 /// How often each of the two may be redirected.
 const REDIRECTS: usize = 3;
 
-/// The timeout of the whole search, during which a user waits.
 const TIMEOUT: Duration = Duration::from_secs(8);
 
 /// The description of an account or a host (a JRD: RFC 7033, section 4.4).

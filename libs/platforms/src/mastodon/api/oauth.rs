@@ -44,7 +44,6 @@ pub(crate) struct Me {
     pub(crate) display_name: Option<String>,
     pub(crate) avatar: Option<String>,
     pub(crate) url: Option<String>,
-    /// The settings of the account.
     #[serde(default)]
     source: Value,
 }

@@ -1,5 +1,3 @@
-//! Statuses, and the files that they show.
-
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -29,13 +27,12 @@ pub(crate) const UPLOAD_AT_ONCE: &str = "/api/v1/media";
 /// statuses within [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
 const PUBLISH: Duration = Duration::from_secs(15);
 
-/// The timeout of one file; also shorter than [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
+/// Shorter than [`STEP_LIMIT`](crate::platform::STEP_LIMIT).
 const FILE: Duration = Duration::from_secs(35);
 
-/// The page size of the listing: the most that a server returns.
+/// The most that a server returns.
 const PAGE: &str = "40";
 
-/// More than [`PAGE`] full statuses.
 const MAX_PAGE_BYTES: usize = 4 << 20;
 
 #[derive(Serialize, Deserialize)]
@@ -176,7 +173,6 @@ impl Listed for Status {
 }
 
 impl Api {
-    /// Uploads a file, by [`UPLOAD`] or [`UPLOAD_AT_ONCE`].
     pub(crate) async fn upload(
         &self,
         grant: &Grant,
@@ -245,7 +241,7 @@ impl Api {
         self.read(&url, Method::POST, context, with_status).await
     }
 
-    /// A page of an account's statuses, newest first: the first page, or the one after a status.
+    /// Newest first: the first page, or the one after a status.
     pub(crate) async fn statuses(
         &self,
         grant: &Grant,
@@ -264,7 +260,7 @@ impl Api {
         context.expected(self.response(&url, Method::GET, context, with_token).await?, MAX_PAGE_BYTES).await
     }
 
-    /// The source text of a status; `None` if the server does not return it.
+    /// `None` if the server does not return it.
     pub(crate) async fn source(
         &self,
         grant: &Grant,

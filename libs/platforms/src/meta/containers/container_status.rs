@@ -27,7 +27,6 @@ pub(super) enum ContainerStatus {
 /// A container that failed, or could not be created, for a temporary reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FailedContainer {
-    /// For the user.
     pub(super) why: String,
     pub(super) cause: FailureCause,
 }

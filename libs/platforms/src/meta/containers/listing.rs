@@ -1,5 +1,3 @@
-//! The published posts of an account.
-
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 
@@ -44,7 +42,6 @@ pub(super) struct Post {
 pub(super) struct Posts {
     /// Newest first.
     pub(super) posts: Vec<Post>,
-    /// Whether the list is complete.
     pub(super) is_all: bool,
 }
 

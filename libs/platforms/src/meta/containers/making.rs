@@ -30,7 +30,7 @@ const FIRST_LOOK: TimeDelta = TimeDelta::seconds(2);
 
 const LONGEST_PAUSE: TimeDelta = TimeDelta::seconds(30);
 
-/// How long a container may be processed. Videos take minutes.
+/// Videos take minutes.
 const PATIENCE: TimeDelta = TimeDelta::minutes(30);
 
 /// How many containers may fail for a temporary reason other than [`FailureCause::Fetch`].
@@ -61,11 +61,9 @@ enum ContainerStep<T> {
     To(T),
     /// Not ready; when to read the status again.
     Later(DateTime<Utc>),
-    /// It failed for a temporary reason.
     Nothing(FailedContainer),
 }
 
-/// How Meta gets a file.
 enum Source {
     /// From this URL, which was just read successfully from here.
     Url(String),
@@ -241,7 +239,7 @@ async fn source(
     }
 }
 
-/// Creates a container, and returns when to read its status.
+/// Returns when to read its status.
 async fn create_container(
     platform: &impl Containers,
     request: &PublishRequest<'_>,

@@ -19,8 +19,7 @@ use crate::publish_request::PublishRequest;
 /// Long, because the outcome of a call that is cut off has to be looked up.
 const PUBLISH: Duration = Duration::from_secs(30);
 
-/// How far Meta's clock may be behind ours.
-const CLOCKS: TimeDelta = TimeDelta::seconds(60);
+const CLOCK_SKEW: TimeDelta = TimeDelta::seconds(60);
 
 /// How long a public post may be missing in the list. After that it is reported without a URL.
 const LISTED_WITHIN: TimeDelta = TimeDelta::minutes(10);
@@ -153,7 +152,7 @@ impl<'a, C: Containers> Publication<'a, C> {
             Some(reply_to) => (reply_to.parent.platform_post_id.as_str(), listing::REPLIES),
             None => (self.job.profile.account_id.as_str(), self.load.list(self.job)),
         };
-        let posts = match listing::since(self.load, self.job, list, since - CLOCKS).await {
+        let posts = match listing::since(self.load, self.job, list, since - CLOCK_SKEW).await {
             Ok(posts) => posts,
             Err(error) => return error.resolution(),
         };

@@ -1,5 +1,3 @@
-//! The publishing quota of an account.
-
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::AttemptError;
 use serde::Deserialize;
@@ -36,9 +34,6 @@ struct ExhaustedQuota {
     frees_at: DateTime<Utc>,
 }
 
-/// Whether the account may publish one more post at the due time.
-///
-/// # Errors
 /// `RetryLater` until the oldest counted post leaves the window.
 pub(super) async fn check(platform: &impl Containers, request: &PublishRequest<'_>) -> Result<(), AttemptError> {
     let exhausted = exhausted_quota(platform, request).await?;

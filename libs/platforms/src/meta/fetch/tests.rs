@@ -1,5 +1,3 @@
-//! Messages about files that cannot be fetched.
-
 use domain::connection::AccountInfo;
 use domain::id::MediaId;
 use domain::media::{MimeType, PictureBounds};
@@ -15,7 +13,6 @@ use crate::account::Credentials;
 use crate::publish_request::{FittedPicture, MediaBytes, MediaReadError, MediaReader};
 use crate::recognition::NoOtherClaims;
 
-/// Files that are all at this URL, if there is one.
 struct FilesAtUrl(Option<String>);
 
 #[async_trait::async_trait]
