@@ -49,13 +49,10 @@ pub(crate) struct RevokeForm {
     what: Revocation,
 }
 
-/// What a form on the page revokes.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Revocation {
-    /// This device.
     Grant(String),
-    /// This session.
     Session(String),
     #[expect(dead_code, reason = "the button has to have a value, which says nothing")]
     Everywhere(String),
@@ -80,7 +77,6 @@ struct AccessPage<'a> {
     is_zone_set: bool,
 }
 
-/// A session, as the page shows it.
 struct BrowserRow {
     session: String,
     number: usize,
@@ -89,7 +85,6 @@ struct BrowserRow {
     address: String,
 }
 
-/// A device or app with access, as the page shows it.
 struct DeviceRow {
     grant: String,
     number: usize,
@@ -141,7 +136,7 @@ pub(crate) async fn account(
     Ok(Page::render("Your account", &page)?.signed_in(&session).with_account_navigation(AccountPage::Access))
 }
 
-/// The names of the profiles to which tokens are limited. Deleted profiles are absent.
+/// Deleted profiles are absent.
 async fn names_of_profiles(
     store: &Store,
     user: UserId,
@@ -153,7 +148,6 @@ async fn names_of_profiles(
     Ok(found.into_iter().flatten().map(|it| (it.profile_id, shown_name(&it))).collect())
 }
 
-/// Changes the zone in which pages show times.
 pub(crate) async fn set_time_zone(
     State(api): State<Api>,
     session: SignedIn,
@@ -164,7 +158,6 @@ pub(crate) async fn set_time_zone(
     Ok(Redirect::to("/account?zone=true"))
 }
 
-/// Revokes a device's access, a session, or all sessions.
 pub(crate) async fn revoke(
     State(app): State<App>,
     session: SignedIn,

@@ -10,7 +10,6 @@ use http::StatusCode;
 use crate::profile_choice::{ProfileField, ProfileInput};
 
 pub(crate) enum Requester {
-    /// A device that shows a code.
     Device(Device),
     /// An app that sent the user's browser here.
     Program(Program),

@@ -121,7 +121,6 @@ fn approval_page(
     Ok(requester.page(session, device.client_name.as_ref(), &device.scopes, profile)?.into_response())
 }
 
-/// Asks for the user code again, with the error of the last entry.
 fn code_error_page(api: &Api, entry: &Entry, typed: &str, session: &SignedIn) -> PageResult<Response> {
     let (status, error) = match entry {
         Entry::Locked { until } => {

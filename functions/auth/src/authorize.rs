@@ -22,7 +22,6 @@ use crate::App;
 use crate::approval::{Program, Requester};
 use crate::profile_choice::{ChosenAccess, ProfileField};
 
-/// Time limit of the user's decision.
 const DECIDED_WITHIN: TimeDelta = TimeDelta::minutes(10);
 
 /// Lifetime of a code (RFC 6749, section 4.1.2, permits ten minutes).
@@ -53,7 +52,6 @@ struct DonePage<'a> {
     back: &'a str,
 }
 
-/// Shows the app and the scopes that it requests.
 pub(crate) async fn show_authorization(
     State(app): State<App>,
     session: SignedIn,
@@ -98,7 +96,6 @@ fn approval_page(
     program.page(session, Some(&request.client_name), &request.scopes, profile)
 }
 
-/// Records the user's decision, and sends the browser back to the app.
 pub(crate) async fn decide(
     State(api): State<Api>,
     session: SignedIn,
@@ -144,8 +141,8 @@ pub(crate) async fn decide(
     redirect_page(&api, &session, &request, result)
 }
 
-/// A page that redirects to the app by itself: a redirect response would follow a form, and the policy
-/// of our pages lets no form lead to another site.
+/// A page that redirects by itself: a redirect response would follow a form, and the policy of our
+/// pages lets no form lead to another site.
 fn redirect_page(
     api: &Api,
     session: &SignedIn,

@@ -15,7 +15,6 @@ use thiserror::Error;
 /// In bytes. The specification recommends 5 KiB.
 const MAX_BYTES: usize = 16 * 1024;
 
-/// Maximum number of redirect URIs.
 const MAX_REDIRECTS: usize = 50;
 
 /// A user waits, and the gateway waits for at most 30 seconds.
@@ -26,15 +25,13 @@ const USER_AGENT: &str = concat!("social-publishing/", env!("CARGO_PKG_VERSION")
 #[derive(Clone, Debug)]
 pub struct ClientDocuments(Egress);
 
-/// The metadata that this service uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ClientDocument {
     pub(crate) name: ClientName,
-    /// The redirect URIs.
     pub(crate) redirect_uris: Vec<RedirectUri>,
 }
 
-/// Why a document could not be used; the page shows this to the user.
+/// The page shows this to the user.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(crate) enum ClientDocumentError {
     #[error("its URL {0}")]
@@ -67,12 +64,10 @@ struct RawClientDocument {
 }
 
 impl ClientDocuments {
-    /// Connects only to hosts that the policy permits.
     pub fn new(policy: AddressPolicy) -> Self {
         Self(Egress::new(policy, client_builder))
     }
 
-    /// Fetches the document at this client id.
     pub(crate) async fn read(&self, id: &ClientId) -> Result<ClientDocument, ClientDocumentError> {
         let client = self.0.client(id.url(), Schemes::Encrypted).map_err(ClientDocumentError::Refused)?;
         let call = client.get(id.url().clone()).header(ACCEPT, "application/json").timeout(DOCUMENT_TIMEOUT).send();
@@ -195,7 +190,6 @@ mod tests {
         assert_eq!(read(&document), Err(ClientDocumentError::Confidential));
     }
 
-    /// A document of this size in bytes.
     fn padded(document: &str, bytes: usize) -> String {
         format!("{document:bytes$}")
     }

@@ -9,18 +9,15 @@ use crate::{ClientSecret, OidcConfig, SignUp};
 
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// `OIDC_ISSUER`, `OIDC_DISCOVERY` when the issuer's discovery document is
-    /// not under its own URL, `OIDC_CLIENT_ID`, and `OIDC_SECRET`, the name or
-    /// ARN of the secret with our client secret, unless the client is a public
-    /// one.
+    /// `OIDC_ISSUER`, `OIDC_DISCOVERY` when the issuer's discovery document is not under its own
+    /// URL, `OIDC_CLIENT_ID`, and `OIDC_SECRET`, the name or ARN of the secret with our client
+    /// secret, unless the client is a public one.
     pub oidc: OidcConfig,
-    /// `SIGN_UP_ALLOWED`: e-mail addresses and domains, separated by commas.
-    /// When it is empty, everyone may sign up.
+    /// `SIGN_UP_ALLOWED`: e-mail addresses and domains, separated by commas; empty for everyone.
     pub sign_up: SignUp,
 }
 
 impl Config {
-    /// The error names a missing variable.
     pub fn from_env(aws: &SdkConfig) -> Result<Self, ConfigError> {
         Ok(Self {
             oidc: OidcConfig::from_env(|| optional("OIDC_SECRET").map(|it| ClientSecret::kept(aws, it)))?,
@@ -30,7 +27,6 @@ impl Config {
 }
 
 impl OidcConfig {
-    /// Reads `OIDC_ISSUER`, `OIDC_DISCOVERY` and `OIDC_CLIENT_ID`.
     pub fn from_env(client_secret: impl FnOnce() -> Option<ClientSecret>) -> Result<Self, ConfigError> {
         Ok(Self {
             issuer: address("OIDC_ISSUER", required("OIDC_ISSUER")?)?,

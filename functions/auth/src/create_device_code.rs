@@ -55,7 +55,6 @@ pub(crate) async fn create_device_code(
     Ok((StatusCode::CREATED, Json(body)))
 }
 
-/// Stores the request under an unused user code.
 async fn store_device(api: &Api, device_hash: &str, device: &DeviceGrant) -> ApiResult<UserCode> {
     // Of 25 billion codes, few are in use. One collision can happen; three in a row mean a defect.
     for _ in 0..3 {

@@ -17,13 +17,12 @@ use serde_json::Value;
 use self::page::DocsPage;
 use crate::App;
 
-/// Returns the `OpenAPI` document.
 pub(crate) async fn openapi(_: Visitor, params: Params) -> ApiResult<impl IntoResponse> {
     params.none()?;
     Ok(([(CONTENT_TYPE, "application/json")], DOCUMENT))
 }
 
-/// Shows the guide and the document as a page without resources of other sites.
+/// Without resources of other sites.
 pub(crate) async fn docs(State(app): State<App>) -> PageResult<Page> {
     // The texts are compiled in, and a process serves one origin, so one page is enough.
     static PAGE: OnceLock<PageResult<Page>> = OnceLock::new();

@@ -12,18 +12,14 @@ use storage::{StorageError, Store};
 /// Wrong entries are counted for this long from the first one.
 const WINDOW: TimeDelta = TimeDelta::minutes(15);
 
-/// The most wrong entries of one user in a window.
 const A_USER: u32 = 5;
 
-/// The most wrong entries from one address in a window. Many people may be
-/// behind it, each with entries of their own.
+/// Many people may share an address, each with entries of their own.
 const AN_ADDRESS: u32 = 50;
 
-/// The most wrong entries of everyone together in a window. While a thousand
-/// codes are open, that many guesses hit one of them in one window of 25,000.
+/// While a thousand codes are open, that many guesses hit one of them in one window of 25,000.
 const EVERYONE: u32 = 1000;
 
-/// Result of entering a code.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Entry {
     /// A device that awaits a decision, and the hash of its device code.
@@ -33,13 +29,10 @@ pub(crate) enum Entry {
     Wrong,
     /// Too many wrong entries; the code was not looked up.
     Locked {
-        /// When codes can be entered again.
         until: DateTime<Utc>,
     },
 }
 
-/// Looks up a code as the user typed it.
-///
 /// The entry is counted before the look-up and uncounted if the code was right. Otherwise concurrent
 /// entries could exceed the limit.
 pub(crate) async fn enter(

@@ -59,9 +59,8 @@ pub(crate) async fn exchange_device_code(
     let device_code = fields.required_text("device_code").unwrap_or_default();
     let hash = token::hash(&fields.finish(device_code)?);
 
-    // The exchange is a conditional write. It fails when the request was
-    // approved, denied or exchanged after it was read, and the next attempt
-    // reads it again.
+    // A conditional write: it fails when the request was approved, denied or exchanged after it was
+    // read, and the next attempt reads it again.
     let mut retries = WriteRetries::without_waits(3);
     loop {
         let device = api.store.device(&hash).await?.ok_or(AuthError::InvalidDeviceCode)?;

@@ -46,24 +46,17 @@ pub use oidc::{ClientSecret, Oidc, OidcConfig};
 pub use sign_in_link::{LinkError, SignInLink, SignInLinks};
 pub use sign_up::SignUp;
 
-/// What the handlers need, the same for every request.
 #[derive(Clone, Debug)]
 pub struct App {
-    /// Store, clock, ids, limits.
     pub api: Api,
     pub method: SignInMethod,
-    /// What programs say of themselves.
     pub clients: ClientDocuments,
-    /// Who may become a user.
     pub sign_up: SignUp,
 }
 
-/// How users sign in.
 #[derive(Clone, Debug)]
 pub enum SignInMethod {
-    /// At an `OpenID` Connect issuer.
     Oidc(Oidc),
-    /// With links that work once.
     Links(Arc<dyn SignInLinks>),
 }
 
@@ -75,7 +68,7 @@ impl FromRef<App> for Api {
 
 api::routes!(App: create_device_code, exchange_device_code, exchange_authorization_code, show_user);
 
-/// The routes, to be completed by [`api::finish`].
+/// To be completed by [`api::finish`].
 pub fn router(app: App) -> Router {
     let of_links = match app.method {
         SignInMethod::Oidc(_) => Router::new(),

@@ -1,5 +1,3 @@
-//! The auth function on Lambda.
-
 use api::Api;
 use auth::config::Config;
 use auth::{App, ClientDocuments, Oidc, SignInMethod, router};

@@ -11,7 +11,8 @@ use http::HeaderValue;
 use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL};
 use serde_json::{Value, json};
 
-/// What the tools of an assistant need, which asks for all that is named here.
+/// The scopes that an assistant's tools need. Assistants request every scope that the metadata
+/// lists.
 pub(crate) const SCOPES_OF_TOOLS: [Scope; 4] =
     [Scope::ConnectionsRead, Scope::PostsRead, Scope::PostsWrite, Scope::MediaWrite];
 
@@ -58,7 +59,7 @@ fn resource(api: &Api, resource: Resource, scopes: &[&str]) -> Response {
     }))
 }
 
-/// Anybody may read it, scripts of other sites too: it is the same for all.
+/// Scripts of other sites may read it, too: the document is the same for everyone.
 fn public_response(document: Value) -> Response {
     let headers = [
         (ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*")),

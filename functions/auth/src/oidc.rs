@@ -24,18 +24,15 @@ pub(crate) use attempt::Attempt;
 pub(crate) use claims::{Claims, IssuerUser};
 pub use client_secret::ClientSecret;
 
-/// How this service is known to the issuer.
 #[derive(Clone, Debug)]
 pub struct OidcConfig {
     /// The issuer's URL, exactly as the issuer writes it.
     pub issuer: String,
-    /// Where the issuer's discovery document is, when it is not under the
-    /// issuer's URL. An emulator answers under an address of its own, but gives
-    /// the URL of the service that it emulates.
+    /// Where the discovery document is, when it is not under the issuer's URL. An emulator has its
+    /// own address, but returns the URL of the service that it emulates.
     pub discovery: Option<String>,
-    /// Our client id at the issuer.
     pub client_id: String,
-    /// Our client secret at the issuer; `None` for a public client.
+    /// `None` for a public client.
     pub client_secret: Option<ClientSecret>,
 }
 
@@ -50,7 +47,6 @@ pub struct Oidc {
     discovered: Arc<RwLock<Option<CachedMetadata>>>,
 }
 
-/// The discovery document, and when it was fetched.
 #[derive(Clone, Debug)]
 struct CachedMetadata {
     provider: Provider,
@@ -74,16 +70,12 @@ struct TokenResponse {
     id_token: SecretString,
 }
 
-/// Lifetime of the cached discovery document.
 const KEPT: TimeDelta = TimeDelta::hours(1);
 
-/// Time limit of one call to the issuer.
 const ISSUER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The path of the redirect URI.
 pub(crate) const CALLBACK: &str = "/sign-in/callback";
 
-/// Why a sign-in failed.
 #[derive(Debug, thiserror::Error)]
 pub enum OidcError {
     /// No response from the issuer, or an invalid one.
@@ -92,12 +84,10 @@ pub enum OidcError {
     /// The discovery document names another issuer, or an endpoint without TLS.
     #[error("the issuer's discovery document is not valid: {0}")]
     Discovery(&'static str),
-    /// The issuer refused the code.
     #[error("the issuer refused the code with status {0}")]
     Refused(u16),
     #[error("our client secret is not available: {0}")]
     Secret(#[from] SecretError),
-    /// The ID token is invalid for this sign-in.
     #[error("the ID token is not valid: {0}")]
     Token(&'static str),
 }
@@ -119,12 +109,11 @@ impl Oidc {
         Ok(self.http.get_or_init(|| client))
     }
 
-    /// The issuer's URL; issuer and subject together identify a user.
+    /// Issuer and subject together identify a user.
     pub(crate) fn issuer(&self) -> &str {
         &self.config.issuer
     }
 
-    /// The URL of the issuer's sign-in page.
     pub(crate) async fn authorization_url(&self, attempt: &Attempt, now: DateTime<Utc>) -> Result<Url, OidcError> {
         let provider = self.provider(now).await?;
         let mut url = provider.authorization_endpoint;

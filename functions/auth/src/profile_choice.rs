@@ -4,10 +4,8 @@ use domain::id::{ProfileId, UserId};
 use domain::profile::Profile;
 use storage::{StorageError, Store};
 
-/// The most profiles that a page lists.
 const MAX_LISTED: usize = 200;
 
-/// The field of an approval page in which the user chooses a profile.
 pub(crate) struct ProfileField {
     pub(crate) input: ProfileInput,
     /// Why the last choice was not accepted.
@@ -17,7 +15,6 @@ pub(crate) struct ProfileField {
 pub(crate) enum ProfileInput {
     /// The user has no profiles.
     Nothing,
-    /// A list to choose from.
     List(Vec<ListedProfile>),
     /// An id to type, because there are too many profiles for a list.
     Id,
@@ -28,7 +25,6 @@ pub(crate) struct ListedProfile {
     pub(crate) name: String,
 }
 
-/// The access that a user chose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChosenAccess {
     /// To this profile; `None` for everything.
@@ -75,7 +71,6 @@ impl ChosenAccess {
     }
 }
 
-/// The name, with the external id if there is one.
 pub(crate) fn shown_name(profile: &Profile) -> String {
     match &profile.external_id {
         Some(external_id) => format!("{} ({})", profile.name.as_str(), external_id.as_str()),

@@ -12,7 +12,6 @@ use url::form_urlencoded;
 
 use crate::error::AuthError;
 
-/// The scopes and the client name of a [`contract::DeviceCodeRequest`].
 pub(crate) fn parse_device_code_request(mut fields: Fields) -> ApiResult<(Scopes, Option<ClientName>)> {
     let mut requested = Vec::new();
     if let FieldValue::Value(values) = fields.bounded_list("scopes", Scope::ALL.len()) {
@@ -38,7 +37,7 @@ pub(crate) fn parse_device_code_request(mut fields: Fields) -> ApiResult<(Scopes
 pub(crate) struct TokenForm(BTreeMap<String, String>);
 
 impl TokenForm {
-    /// Parses the fields. A repeated field is an error (RFC 6749, section 3.2).
+    /// A repeated field is an error (RFC 6749, section 3.2).
     pub(crate) fn read(body: &[u8]) -> Result<Self, AuthError> {
         let mut fields = BTreeMap::new();
         for (name, value) in form_urlencoded::parse(body).into_owned() {

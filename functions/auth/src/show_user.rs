@@ -1,5 +1,3 @@
-//! `GET /user`: the user and the scopes of the token.
-
 use api::openapi::{Invalid, Refused, USER};
 use api::scope_guard::UserRead;
 use api::{Api, ApiError, ApiResult, Caller, Params};

@@ -52,7 +52,6 @@ pub(crate) async fn sign_in(State(app): State<App>, PageQuery(query): PageQuery<
     Ok(([(SET_COOKIE, cookie)], Redirect::to(url.as_str())).into_response())
 }
 
-/// The issuer's callback: a code, or an error.
 #[derive(Deserialize)]
 pub(crate) struct CallbackQuery {
     code: Option<String>,
@@ -60,7 +59,6 @@ pub(crate) struct CallbackQuery {
     error: Option<String>,
 }
 
-/// Handles the issuer's callback and signs the browser in.
 pub(crate) async fn callback(
     State(app): State<App>,
     address: ClientIp,
@@ -145,8 +143,8 @@ pub(crate) async fn signed_out(app: &App, cookie: HeaderValue) -> PageResult<Res
 }
 
 fn cookie_value(attempt: &Attempt, next: &str) -> SecretString {
-    // `next` is encoded as in the address of the sign-in: those characters are
-    // allowed in a cookie too.
+    // `next` is encoded as in the address of the sign-in: those characters are allowed in a cookie
+    // too.
     let next = sign_in_address(next);
     let next = next.split_once('=').map_or("", |it| it.1);
     format!("{}.{next}", attempt.secret().expose_secret()).into()

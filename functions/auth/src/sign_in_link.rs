@@ -24,19 +24,17 @@ use crate::{App, SignInMethod};
 /// The longest e-mail address in bytes (RFC 5321, section 4.5.3.1.3, without the brackets).
 const MAX_EMAIL_BYTES: usize = 254;
 
-/// Creates links and knows which are still valid.
 #[async_trait]
 pub trait SignInLinks: fmt::Debug + Send + Sync {
-    /// Whether users can request links by e-mail.
     fn sends_mail(&self) -> bool;
 
-    /// Sends a link to this address. After the sign-in it leads to the page `next`.
+    /// After the sign-in the link leads to the page `next`.
     async fn send(&self, email: &str, next: &str) -> Result<(), LinkError>;
 
     /// A link that is valid and unused.
     async fn find(&self, token: &str) -> Result<Option<SignInLink>, LinkError>;
 
-    /// Like [`SignInLinks::find`], and the link is used from now on. Of concurrent calls, one gets it.
+    /// Like [`SignInLinks::find`], but the link is then used. Of concurrent calls, one gets it.
     async fn redeem(&self, token: &str) -> Result<Option<SignInLink>, LinkError>;
 }
 
@@ -46,7 +44,6 @@ pub struct SignInLink {
     pub email: Option<String>,
 }
 
-/// The link could not be created, sent or read.
 #[derive(Debug, thiserror::Error)]
 #[error("sign-in links: {0}")]
 pub struct LinkError(pub String);
@@ -77,7 +74,6 @@ pub(crate) fn routes() -> Router<App> {
     Router::new().route("/sign-in", post(send)).route("/sign-in/link", get(show).post(redeem))
 }
 
-/// The page on which a user requests a link.
 pub(crate) fn entry_page(links: &dyn SignInLinks, next: &str) -> PageResult<Response> {
     Ok(Page::render("Sign in", &EntryPage { sends_mail: links.sends_mail(), next })?.into_response())
 }
@@ -126,7 +122,6 @@ struct LinkQuery {
     next: String,
 }
 
-/// The page behind a link.
 async fn show(State(app): State<App>, PageQuery(query): PageQuery<LinkQuery>) -> PageResult<Page> {
     let link = links(&app)?.find(&query.token).await.map_err(failed)?.ok_or_else(expired)?;
     let page = LinkPage { email: link.email.as_deref(), token: &query.token, next: local_path(&query.next) };

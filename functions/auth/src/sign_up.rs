@@ -1,6 +1,5 @@
 //! The list of e-mail addresses and domains that may sign up.
 
-/// Who may become a user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum SignUp {
     #[default]
@@ -16,8 +15,7 @@ impl SignUp {
         Self::Listed(listed.filter(|it| !it.is_empty()).collect())
     }
 
-    /// Whether the owner of this address may become a user. Where a list decides, the address has to be
-    /// verified: otherwise anybody could claim a listed one.
+    /// A listed address has to be verified: otherwise anyone could claim it.
     pub(crate) fn admits(&self, email: &str, is_verified: bool) -> bool {
         let Self::Listed(listed) = self else { return true };
         let email = email.to_lowercase();

@@ -37,7 +37,6 @@ pub(crate) struct Service {
     pub(crate) store: Store,
     pub(crate) clock: Clock,
     pub(crate) origin: String,
-    /// The id of a program.
     pub(crate) program: String,
     router: Router,
 }
@@ -65,7 +64,6 @@ impl TestResponse {
         named.next().unwrap_or_default().split(';').next().unwrap().to_owned()
     }
 
-    /// The cookie of the session that was begun.
     pub(crate) fn session(&self) -> String {
         self.cookie("__Host-session")
     }
@@ -146,7 +144,6 @@ impl Service {
         self.page(&callback_path, &redirect.cookie("__Host-sign-in")).await
     }
 
-    /// The CSRF token in the forms of a session.
     pub(crate) async fn csrf(&self, session: &str) -> String {
         let page = self.page("/account", session).await.text;
         page.split("name=\"csrf\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
@@ -165,7 +162,6 @@ impl Service {
         user
     }
 
-    /// Creates a profile of the user of a session.
     pub(crate) async fn profile(&self, session: &str, name: &str) -> ProfileId {
         let profile = Profile {
             user_id: self.session_user(session).await,
@@ -205,7 +201,6 @@ impl Service {
     }
 }
 
-/// Sign-in links in memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MemoryLinks {
     links: Arc<Mutex<HashMap<String, SignInLink>>>,
@@ -213,7 +208,7 @@ pub(crate) struct MemoryLinks {
 }
 
 impl MemoryLinks {
-    /// A new link; returns its token.
+    /// Returns its token.
     pub(crate) fn add(&self, email: Option<&str>) -> String {
         let token = token::random_hex();
         self.links.lock().unwrap().insert(token.clone(), SignInLink { email: email.map(str::to_owned) });
@@ -246,8 +241,8 @@ impl SignInLinks for MemoryLinks {
     }
 }
 
-/// Starts a server that describes a program, answered at `http://127.0.0.1/back`
-/// with any port and at `https://app.example/back`.
+/// Starts a server that describes a program, answered at `http://127.0.0.1/back` with any port and
+/// at `https://app.example/back`.
 async fn program() -> SocketAddr {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -263,7 +258,6 @@ async fn program() -> SocketAddr {
 
 const ORIGIN: &str = "https://social.example";
 
-/// The issuer's own URL.
 const ISSUER: &str = "https://issuer.example";
 
 /// Starts the issuer on a loopback port and returns the URL of its discovery document.

@@ -4,14 +4,13 @@ use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, 
 
 const GUIDE: &str = include_str!("../../../../docs/api.md");
 
-/// A chapter as HTML.
 pub(crate) struct Chapter {
     pub(crate) anchor: String,
     pub(crate) title: String,
     pub(crate) html: String,
 }
 
-/// The chapters. The examples call the service at `origin`.
+/// The examples call the service at `origin`.
 ///
 /// Omits the introduction, which tells readers of the file where to find this page.
 pub(crate) fn chapters(origin: &str) -> Vec<Chapter> {

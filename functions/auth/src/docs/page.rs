@@ -6,7 +6,6 @@ use serde_json::Value;
 use super::guide::{Chapter, chapters};
 use super::schema::{Schemas, Shape};
 
-/// The page with the whole documentation.
 #[derive(Template)]
 #[template(path = "docs.html")]
 pub(crate) struct DocsPage {
@@ -17,7 +16,6 @@ pub(crate) struct DocsPage {
     groups: Vec<Group>,
 }
 
-/// The operations with one tag.
 struct Group {
     anchor: String,
     name: String,
@@ -64,7 +62,7 @@ struct Example {
     json: String,
 }
 
-/// The methods, in the order in which a path's operations are shown.
+/// In the order in which a path's operations are shown.
 const METHODS: [&str; 5] = ["get", "post", "patch", "put", "delete"];
 
 impl DocsPage {

@@ -5,7 +5,6 @@ use serde_json::{Map, Value, json};
 /// Objects within objects are shown to this depth; a schema may contain itself.
 const MAX_DEPTH: usize = 4;
 
-/// One field of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(crate) name: String,
@@ -21,22 +20,19 @@ pub(crate) struct Shape {
     pub(crate) rows: Vec<Row>,
 }
 
-/// Reads the schemas of one document.
 #[derive(Clone, Copy)]
 pub(crate) struct Schemas<'a> {
     pub(crate) document: &'a Value,
 }
 
 impl<'a> Schemas<'a> {
-    /// The schema that a reference leads to. Any other value is returned as it
-    /// is.
+    /// Any value other than a reference is returned as it is.
     pub(crate) fn resolve(self, value: &'a Value) -> &'a Value {
         let target =
             value["$ref"].as_str().and_then(|it| it.strip_prefix('#')).and_then(|it| self.document.pointer(it));
         target.unwrap_or(value)
     }
 
-    /// The forms that a body can have.
     pub(crate) fn shapes(self, schema: &'a Value) -> Vec<Shape> {
         let alternatives = self.alternatives(schema);
         let shape = |schema: &'a Value| Shape { title: title(schema), rows: self.rows(schema, "", 0) };
@@ -44,7 +40,6 @@ impl<'a> Schemas<'a> {
         shapes.into_iter().filter(|it| !it.rows.is_empty()).collect()
     }
 
-    /// An example value that fits the schema.
     pub(crate) fn example(self, schema: &'a Value) -> Value {
         self.example_at(schema, 0)
     }
@@ -108,7 +103,6 @@ impl<'a> Schemas<'a> {
         rows
     }
 
-    /// The type of a schema, as text.
     pub(crate) fn kind(self, schema: &'a Value) -> String {
         let schema = self.resolve(schema);
         if let Some(values) = schema["enum"].as_array() {
@@ -134,8 +128,7 @@ impl<'a> Schemas<'a> {
         with_null(&(kind + &bounds(schema)), schema)
     }
 
-    /// The alternatives of `oneOf` or `anyOf`, or the schema itself when it has
-    /// neither.
+    /// The alternatives of `oneOf` or `anyOf`; without either, the schema itself.
     fn alternatives(self, schema: &'a Value) -> Vec<&'a Value> {
         let schema = self.resolve(schema);
         let choice = ["oneOf", "anyOf"].into_iter().find_map(|it| schema[it].as_array());

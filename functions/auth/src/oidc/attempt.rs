@@ -13,7 +13,6 @@ impl Attempt {
         Self(token::random_token())
     }
 
-    /// From the secret in the cookie.
     pub(crate) fn from_secret(secret: &str) -> Self {
         Self(secret.into())
     }
@@ -30,8 +29,7 @@ impl Attempt {
         self.derive("nonce")
     }
 
-    /// The PKCE verifier: 43 characters that are safe in URLs, as RFC 7636
-    /// demands.
+    /// 43 characters that are safe in URLs, as RFC 7636 demands.
     pub(crate) fn verifier(&self) -> SecretString {
         self.derive("verifier").into()
     }

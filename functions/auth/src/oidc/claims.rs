@@ -14,7 +14,6 @@ const LEEWAY: TimeDelta = TimeDelta::seconds(60);
 /// In characters. Longer names are cut, because they are only shown.
 const MAX_NAME_CHARS: usize = 200;
 
-/// A user as the issuer identifies them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct IssuerUser {
     /// The issuer's permanent id of the user.
