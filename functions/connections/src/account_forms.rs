@@ -30,7 +30,6 @@ pub(crate) struct DisconnectForm {
     csrf: String,
 }
 
-/// Starts the connect flow that connects or reconnects an account.
 pub(crate) async fn connect(
     State(app): State<App>,
     session: SignedIn,
@@ -67,7 +66,6 @@ pub(crate) async fn connect(
     Ok(with_refresh(page.signed_in(&session), refresh))
 }
 
-/// Disconnects an account, or shows why posts still need it.
 pub(crate) async fn disconnect(
     State(app): State<App>,
     session: SignedIn,

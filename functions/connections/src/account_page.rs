@@ -29,7 +29,7 @@ pub(crate) struct AccountsQuery {
 struct AccountsPage<'a> {
     csrf: &'a str,
     disconnected: bool,
-    /// The number of all accounts, like `lost_grants` regardless of the search.
+    /// Like `lost_grants`, regardless of the search.
     total: usize,
     lost_grants: usize,
     has_search: bool,
@@ -57,7 +57,7 @@ pub(crate) async fn show_accounts(
         disconnected: query.disconnected,
         total,
         lost_grants,
-        // A search in the URL is shown with few accounts, too, because it filters them.
+        // With few accounts a search in the URL is shown, too, because it filters them.
         has_search: MAX_WITHOUT_SEARCH < total || !search.is_empty(),
         search,
         groups: AccountGroup::all(accounts),

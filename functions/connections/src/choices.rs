@@ -1,5 +1,4 @@
-//! The values of an option that only the platform knows, such as boards. An operation and a page list
-//! them.
+//! The values of an option that only the platform knows, such as boards.
 
 use std::mem;
 
@@ -17,7 +16,6 @@ use crate::error::ConnectionsError;
 /// In characters.
 pub(crate) const MAX_QUERY: usize = 200;
 
-/// The values of an option for an account.
 pub(crate) struct Choices {
     pub(crate) connection: Connection,
     pub(crate) option: &'static OptionSpec,
@@ -34,7 +32,7 @@ impl From<Choices> for ChoiceList {
 }
 
 impl App {
-    /// Lists the values that an option accepts for this account, as the platform returns them now.
+    /// The values as the platform returns them now.
     pub(crate) async fn choices(
         &self,
         owner: impl Into<Owner>,

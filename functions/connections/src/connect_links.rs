@@ -1,8 +1,7 @@
-//! Connect links: a customer connects accounts for a profile of a user, or agrees to a post, without an account of this
-//! service.
+//! Connect links: a customer connects accounts for a profile of a user, or agrees to a post,
+//! without an account of this service.
 //!
-//! `create_connect_link` is the operation; `link_pages` are the pages that the customer sees. An account is connected by a
-//! connect flow of the link, and its pages lead back to the link's.
+//! An account is connected by a connect flow of the link, whose pages lead back to the link's.
 
 pub(crate) mod create_connect_link;
 pub(crate) mod link_pages;
@@ -14,7 +13,6 @@ use api::page::Brand;
 
 pub use self::return_origins::{InvalidReturnOrigin, ReturnOrigins};
 
-/// What an operator decides about connect links.
 #[derive(Clone, Debug, Default)]
 pub struct ConnectLinkSettings {
     pub brand: Brand,

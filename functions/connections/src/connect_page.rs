@@ -19,8 +19,7 @@ use crate::participant::{FlowAccessError, FlowVisit, Visitor};
 
 type Form = BTreeMap<String, String>;
 
-/// Shows the page for the state of a connect flow. If the flow awaits an approval, polls the platform
-/// first.
+/// If the flow awaits an approval, polls the platform first.
 pub(crate) async fn show_connect_flow(
     Segments(state_token): Segments<String>,
     State(app): State<App>,
@@ -84,8 +83,7 @@ async fn page(app: &App, visit: &FlowVisit) -> Result<Response, FlowAccessError>
     })
 }
 
-/// A sentence that names the connected accounts, and the platform's name: some servers run other
-/// software and have its name.
+/// Names the platform, too: some servers run other software and have its name.
 async fn describe_connected(
     app: &App,
     loaded: &LoadedFlow,
@@ -105,8 +103,7 @@ async fn describe_connected(
     Ok((sentence, title))
 }
 
-/// Starts the authorization with the field values, or completes the flow with the selected
-/// accounts. A form that arrives late or twice changes nothing and shows the state of the flow.
+/// A form that arrives late or twice changes nothing and shows the state of the flow.
 pub(crate) async fn submit_connect_flow(
     Segments(state_token): Segments<String>,
     State(app): State<App>,
@@ -210,7 +207,6 @@ fn not_processed(visit: &FlowVisit, error: FlowLockError) -> Result<Response, Fl
     }
 }
 
-/// Shows the state of the flow.
 fn flow_page(visit: &FlowVisit) -> Response {
     Redirect::to(&action(&visit.loaded)).into_response()
 }

@@ -1,6 +1,7 @@
-//! `/account/connections/{connection}/consent/{post}`: the page on which a person chooses a post's settings for an
-//! account and agrees to the platform's terms. Its order and texts are those that TikTok's audit requires. The customer with
-//! a connect link sees the same page. The posts function receives the form.
+//! `/account/connections/{connection}/consent/{post}`: the page on which a person chooses a post's
+//! settings for an account and agrees to the platform's terms. Its order and texts are those that
+//! TikTok's audit requires. The customer with a connect link sees the same page. The posts function
+//! receives the form.
 
 use api::page::{AccountPage, ConsentAction, ConsentProblem, Page, PageQuery, PageResult, PlatformMark, consent_form};
 use api::{Segments, SignedIn};
@@ -43,10 +44,9 @@ struct ConsentPage<'a> {
     files: Vec<FileView>,
     /// "video" or "photo".
     noun: &'static str,
-    /// The account's settings at this moment, or why it cannot publish the post.
+    /// At this moment, or why the account cannot publish the post.
     creator: &'a Result<CreatorInfo, String>,
     switches: Vec<Switch>,
-    /// What the person chose before.
     chosen: Chosen<'a>,
 }
 
@@ -55,16 +55,14 @@ pub(crate) struct ConsentSubject<'a> {
     pub(crate) post: &'a Post,
     pub(crate) target: &'a Target,
     pub(crate) connection: &'a Connection,
-    /// The account's settings at this moment, or why it cannot publish the post.
+    /// At this moment, or why the account cannot publish the post.
     pub(crate) creator: Result<CreatorInfo, String>,
 }
 
 /// The parts in which the page of a user and that of a customer differ.
 pub(crate) struct ConsentForm<'a> {
     pub(crate) csrf: &'a str,
-    /// The path that the form is sent to.
     pub(crate) path: String,
-    /// Further hidden fields.
     pub(crate) fields: Vec<(&'static str, &'a str)>,
     /// The path below which the files of the post are.
     pub(crate) files: String,
@@ -75,9 +73,7 @@ pub(crate) struct ConsentForm<'a> {
     pub(crate) exit: Exit,
 }
 
-/// How the person leaves the page without agreeing.
 pub(crate) enum Exit {
-    /// A link to this path.
     Back(String),
     /// A form that is sent to this path.
     Cancel(String),
@@ -157,7 +153,7 @@ pub(crate) async fn show_consent(
 }
 
 impl App {
-    /// The account's settings at this moment, or why it cannot publish a post with these files.
+    /// At this moment, or why the account cannot publish a post with these files.
     pub(crate) async fn creator(
         &self,
         platform: &dyn Connect,

@@ -1,5 +1,3 @@
-//! `DELETE /connections/{connection}`: disconnects an account.
-
 use std::net::IpAddr;
 
 use api::openapi::{CONNECTIONS, Missing, Refused};
@@ -69,9 +67,9 @@ pub(crate) async fn delete_connection(
 
 pub(crate) enum DisconnectOutcome {
     Done,
-    /// Posts use the connection; the message says how many.
+    /// With the number of posts.
     Needed(String),
-    /// Does not exist, or is another user's.
+    /// Or belongs to another user.
     NotThere,
 }
 

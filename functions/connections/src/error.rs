@@ -12,10 +12,10 @@ use domain::validation_errors::ValidationErrors;
 use platforms::DependencyError;
 use storage::StorageError;
 
-/// Seconds until the next request to a platform that did not respond.
+/// In seconds.
 const AGAIN_AFTER: u64 = 30;
 
-/// The longest `Retry-After`, in seconds. A platform may name any.
+/// In seconds. A platform may name any wait.
 const LONGEST_WAIT: i64 = 24 * 60 * 60;
 
 #[derive(Debug, thiserror::Error)]
@@ -26,7 +26,6 @@ pub(crate) enum ConnectionsError {
     Seal(#[from] SealError),
     #[error(transparent)]
     Connecting(ConnectingError),
-    /// A secret of the vault is not a text.
     #[error("secret of the vault is unreadable")]
     UnreadableSecret,
     /// The platform returned a page that browsers cannot open.
@@ -52,7 +51,6 @@ pub(crate) enum ConnectionsError {
     /// The platform, by its title, no longer accepts the grant.
     #[error("grant at {title} lost")]
     LostGrant { title: String },
-    /// The credentials could not be read.
     #[error("credentials of connection {connection_id}: {source}")]
     Credentials { connection_id: ConnectionId, source: ConnectingError },
     /// The platform, by its title, listed no values. `wait` is in seconds.
@@ -71,7 +69,6 @@ impl From<ConnectingError> for ConnectionsError {
 }
 
 impl ConnectionsError {
-    /// The platform did not list the values of an option.
     pub(crate) fn not_listed(title: &str, error: &AttemptError, now: DateTime<Utc>) -> Self {
         let (reason, wait) = match error {
             AttemptError::RetryLater { retry_at, .. } => {
@@ -84,7 +81,6 @@ impl ConnectionsError {
         Self::NotListed { title: title.to_owned(), reason, wait }
     }
 
-    /// The platform did not list the values of an option within its time limit.
     pub(crate) fn timed_out(title: &str) -> Self {
         Self::NotListed { title: title.to_owned(), reason: "did not respond in time", wait: AGAIN_AFTER }
     }
@@ -183,7 +179,6 @@ impl From<ConnectionsError> for PageError {
     }
 }
 
-/// For adapters, which store secrets in the vault.
 impl From<ConnectionsError> for DependencyError {
     fn from(error: ConnectionsError) -> Self {
         tracing::error!(%error, "the vault could not be used");

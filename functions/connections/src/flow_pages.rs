@@ -20,10 +20,9 @@ use crate::error::ConnectionsError;
 use crate::participant::{FlowAccessError, FlowVisit};
 use crate::recipient::Recipient;
 
-/// The names of the checkboxes of accounts begin with this; an account id follows.
+/// An account id follows.
 pub(crate) const ACCOUNT_FIELD: &str = "account.";
 
-/// Asks for the platform's field values, or only for confirmation.
 #[derive(Template)]
 #[template(path = "ask.html")]
 struct FormPage<'a> {
@@ -50,7 +49,6 @@ struct Input {
     error: Option<String>,
 }
 
-/// Redirects to the platform's page.
 #[derive(Template)]
 #[template(path = "redirect.html")]
 struct RedirectPage<'a> {
@@ -73,7 +71,6 @@ struct ChoosePage<'a> {
     can_connect_all: bool,
 }
 
-/// Shows how the connect flow ended, or that it is still running.
 #[derive(Template)]
 #[template(path = "end.html")]
 struct EndPage<'a> {
@@ -93,7 +90,6 @@ struct EndPage<'a> {
     link: Option<String>,
 }
 
-/// The typed values and the errors in them.
 #[derive(Default)]
 pub(crate) struct TypedValues {
     pub(crate) values: BTreeMap<String, String>,
@@ -101,7 +97,7 @@ pub(crate) struct TypedValues {
     pub(crate) error: Option<String>,
 }
 
-/// The page reloads after so many seconds.
+/// In seconds, until the page reloads.
 const RELOAD: HeaderValue = HeaderValue::from_static("5");
 
 #[derive(Template)]
@@ -117,7 +113,6 @@ struct WaitPage<'a> {
 }
 
 impl FlowVisit {
-    /// Asks for the platform's field values, or only for confirmation.
     pub(crate) fn form(&self, app: &App, platform: &dyn Connect, mut typed: TypedValues) -> PageResult<Page> {
         let urls = app.addresses(platform);
         let input = |field: &Field| Input {
@@ -167,7 +162,6 @@ impl FlowVisit {
         Ok(if error.is_some() { page.status(StatusCode::UNPROCESSABLE_ENTITY) } else { page })
     }
 
-    /// Shows how to approve access in an app or on another device.
     pub(crate) fn wait(&self, title: &str, instructions: &Instructions) -> Result<Response, FlowAccessError> {
         let page = WaitPage {
             action: action(&self.loaded),
@@ -192,7 +186,6 @@ impl FlowVisit {
         Ok(self.end(heading, "Nothing was changed.", text, false, can_retry)?.status(status).into_response())
     }
 
-    /// The page of the connect link that started the flow.
     pub(crate) fn link_page(&self) -> Option<String> {
         self.loaded.flow.link.as_ref().map(|it| link_accounts_path(&it.key))
     }

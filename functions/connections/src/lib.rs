@@ -1,5 +1,5 @@
-//! Connections: listing, showing and disconnecting accounts, and the connect flow
-//! that connects one.
+//! Connections: listing, showing and disconnecting accounts, and the connect flow that connects
+//! one.
 //!
 //! The steps of a connect flow: `start_connect_flow` (the client's request) → `connect_page` (our page
 //! and its form, if the platform needs field values) → the platform's page → `receive_callback` →
@@ -62,18 +62,15 @@ pub use connect_links::{ConnectLinkSettings, InvalidReturnOrigin, ReturnOrigins}
 pub use domain::connect_flow::Guests;
 pub use stored_vault::StoredVault;
 
-/// State of the handlers, shared by every request.
 #[derive(Clone)]
 pub struct App {
     pub api: Api,
     pub platforms: Registry<dyn Connect>,
-    /// The options of each platform.
     pub vocabulary: PlatformOptions,
     pub sealer: Arc<dyn Sealer>,
-    /// Events of connections go to this bus.
+    /// For events of connections.
     pub events: Arc<dyn EventBus>,
     pub plans: Plans,
-    /// Whether guests may continue a user's connect flow.
     pub guests: Guests,
     pub connect_links: ConnectLinkSettings,
 }
@@ -102,7 +99,7 @@ impl App {
     }
 }
 
-/// The routes, to be completed by `api::finish`.
+/// To be completed by `api::finish`.
 pub fn router(app: App) -> Router {
     routes()
         .route("/account/connections", get(account_page::show_accounts))

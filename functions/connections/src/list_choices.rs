@@ -1,5 +1,3 @@
-//! `GET /connections/{connection}/choices/{option}`: lists the values of an option for an account.
-
 use api::openapi::{CONNECTIONS, Invalid, Missing, Refused};
 use api::scope_guard::ConnectionsRead;
 use api::{ApiResult, Caller, ErrorBody, Params, Segments};

@@ -1,5 +1,3 @@
-//! `GET /connections`: lists the connected accounts.
-
 use api::openapi::{CONNECTIONS, Invalid, Refused};
 use api::scope_guard::ConnectionsRead;
 use api::{ApiResult, Caller, Params};

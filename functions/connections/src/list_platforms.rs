@@ -1,5 +1,3 @@
-//! `GET /platforms`: lists the platforms with their options and rules.
-
 use api::openapi::{CONNECTIONS, Invalid, Refused};
 use api::scope_guard::ConnectionsRead;
 use api::{ApiResult, Caller, Params};

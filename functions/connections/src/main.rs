@@ -1,5 +1,3 @@
-//! The connections function on Lambda.
-
 use std::sync::Arc;
 
 use api::Api;

@@ -32,7 +32,6 @@ pub(crate) struct Visitor {
     address: IpAddr,
 }
 
-/// A connect flow with the participant who continues it and the recipient of the account.
 pub(crate) struct FlowVisit {
     pub(crate) loaded: LoadedFlow,
     pub(crate) participant: Participant,
@@ -72,8 +71,8 @@ struct AnotherUserPage {
 }
 
 impl App {
-    /// Finds the connect flow and checks that the visitor may continue it; changes nothing.
-    /// `address` is the path to return to after signing in.
+    /// Checks that the visitor may continue the flow; changes nothing. `address` is the path to
+    /// return to after signing in.
     pub(crate) async fn enter(
         &self,
         state_token: String,
@@ -158,7 +157,6 @@ impl Participant {
         }
     }
 
-    /// Adds the cookie of a guest to the response.
     pub(crate) fn respond(&self, inner: impl IntoResponse) -> Response {
         match self {
             Self::Owner(_) => inner.into_response(),

@@ -11,12 +11,10 @@ use tokio::time::timeout;
 use crate::App;
 use crate::error::ConnectionsError;
 
-/// The timeout of the platform.
 const CALL_TIMEOUT: Duration = Duration::from_secs(12);
 
 impl App {
-    /// Calls the platform with the credentials of an account, refreshed if they are about to expire. The inner error is
-    /// the platform's.
+    /// Refreshes credentials that are about to expire. The inner error is the platform's.
     pub(crate) async fn call_platform<T, F>(
         &self,
         platform: &dyn Connect,

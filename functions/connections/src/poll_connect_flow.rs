@@ -1,5 +1,3 @@
-//! `GET /connections/connect/{platform}/status/{stateToken}`: shows the status of a connect flow.
-
 use api::openapi::{CONNECTIONS, Invalid, Refused};
 use api::scope_guard::ConnectionsWrite;
 use api::{ApiResult, Caller, ErrorBody, Params, PermitError, Segments};
@@ -84,8 +82,8 @@ pub(crate) async fn poll_connect_flow(
 }
 
 impl App {
-    /// Polls the platform for an approval unless it was polled just now. Returns whether the
-    /// connect flow has changed.
+    /// Polls the platform unless it was polled just now. Returns whether the connect flow has
+    /// changed.
     pub(crate) async fn check_approval(&self, loaded: &LoadedFlow) -> Result<bool, ConnectionsError> {
         let Some(platform) = self.platforms.get(&loaded.flow.provider) else { return Ok(false) };
         let flows = self.connect_flows();

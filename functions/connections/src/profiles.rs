@@ -27,7 +27,6 @@ fn profile_view(profile: &Profile) -> contract::Profile {
     }
 }
 
-/// The required name of a request.
 fn name(fields: &mut api::Fields) -> Option<ProfileName> {
     let raw = fields.required_text("name")?;
     match ProfileName::parse(&raw) {
@@ -40,8 +39,8 @@ fn name(fields: &mut api::Fields) -> Option<ProfileName> {
 }
 
 impl App {
-    /// The profile that a parameter names; for an absent parameter, the profile to which the token is limited. An empty
-    /// one is an error: without a profile, the account of a customer would become the user's own.
+    /// The profile to which the token is limited. An empty one is an error: without a profile, the
+    /// account of a customer would become the user's own.
     pub(crate) async fn named_profile<N: Needs>(
         &self,
         caller: &Caller<N>,
@@ -54,7 +53,7 @@ impl App {
         self.found_profile(caller.owner, id, fields).await
     }
 
-    /// The profile of `profile_id`. Adds an error if the user has none with this id.
+    /// Adds an error if the user has no profile with this id.
     pub(crate) async fn found_profile(
         &self,
         owner: Owner,

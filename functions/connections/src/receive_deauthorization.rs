@@ -26,10 +26,8 @@ pub(crate) struct Sent {
     signed_request: String,
 }
 
-/// Response to a deletion request.
 #[derive(Debug, Serialize)]
 pub(crate) struct DeletionResponse {
-    /// The page that confirms the deletion.
     url: String,
     confirmation_code: String,
 }
@@ -48,7 +46,6 @@ struct DeletedPage {
     left: u32,
 }
 
-/// Marks the accounts of the grant as needing to be reconnected.
 pub(crate) async fn deauthorize(
     Segments(name): Segments<String>,
     State(app): State<App>,
@@ -93,7 +90,7 @@ pub(crate) async fn show_deletion(
 }
 
 impl App {
-    /// Ends the grant that the platform reports as revoked. Returns its records.
+    /// Returns the records of the grant.
     async fn end_grant(&self, name: &str, form: &Sent) -> ApiResult<Vec<CredentialsRecord>> {
         let platform = self.platforms.get(name).ok_or(ApiError::NotFound)?;
         let DeauthorizationCallback { grant, at } =

@@ -1,5 +1,3 @@
-//! Responses of the API's routes.
-
 mod connection;
 mod platform;
 mod rule;

@@ -7,8 +7,7 @@ use serde_json::Value;
 
 use crate::App;
 
-/// Returns the document that describes this service as an OAuth client, for platforms at which
-/// clients are not registered. The query selects one of several documents.
+/// For platforms at which clients are not registered. The query selects one of several documents.
 pub(crate) async fn show_client_document(
     Segments(name): Segments<String>,
     RawQuery(query): RawQuery,

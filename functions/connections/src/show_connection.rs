@@ -1,5 +1,3 @@
-//! `GET /connections/{connection}`: shows a connected account.
-
 use api::openapi::{CONNECTIONS, Invalid, Missing, Refused};
 use api::scope_guard::ConnectionsRead;
 use api::{ApiError, ApiResult, Caller, Id, Params};

@@ -1,5 +1,3 @@
-//! `POST /connections/connect/{platform}`: starts a connect flow.
-
 use api::openapi::{CONNECTIONS, Refused};
 use api::scope_guard::ConnectionsWrite;
 use api::{ApiResult, Caller, ErrorBody, Params, RequestBody, Segments};

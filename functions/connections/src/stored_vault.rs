@@ -12,7 +12,6 @@ use storage::{Store, VaultEntry, VaultKey};
 
 use crate::error::ConnectionsError;
 
-/// Stores the secrets of this deployment in its table `vault`.
 pub struct StoredVault {
     store: Store,
     sealer: Arc<dyn Sealer>,
@@ -39,7 +38,6 @@ impl StoredVault {
         Ok(Some(VaultSecret { value: value.into(), revision }))
     }
 
-    /// Extends the life of an entry that was read.
     async fn extend(&self, key: &VaultKey, entry: VaultEntry) -> Result<(), ConnectionsError> {
         let ends_at = self.clock.now() + UNUSED_FOR;
         if entry.ends_at.is_some_and(|it| it + NOTED_AFTER <= ends_at) {

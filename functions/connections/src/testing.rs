@@ -58,7 +58,6 @@ const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new("board", OptionKind::Choice { max: 10 }, "Where it stands."),
 ];
 
-/// Cookie and CSRF token of a browser.
 #[derive(Clone, Default)]
 pub(crate) struct Browser {
     pub(crate) cookie: String,
@@ -153,7 +152,6 @@ impl Harness {
         Envelope::new(LocalKeys::new(DataKey::new([7; 32])), self.clock.clone())
     }
 
-    /// Opens a page in the browser of the signed-in user.
     pub(crate) async fn visit(&self, path: &str) -> TestResponse {
         self.visit_in(&self.signed_in, path).await
     }
@@ -176,7 +174,6 @@ impl Harness {
         &self.another_signed_in
     }
 
-    /// The recipient's name on pages.
     pub(crate) fn recipient(&self) -> String {
         crate::recipient::Recipient::new(&self.user).to_string()
     }
@@ -191,7 +188,6 @@ impl Harness {
         self.get(&format!("/api/v1/connections/connect/{}/status/{}", begun.platform, begun.token)).await
     }
 
-    /// The platform redirects the browser back with these accounts.
     pub(crate) async fn callback(&self, begun: &StartedTestFlow, accounts: &str) -> TestResponse {
         let path = format!("/connect/callback/{}?state={}&code={accounts}", begun.platform, begun.token);
         self.visit(&path).await
@@ -201,7 +197,6 @@ impl Harness {
         self.visit(&format!("/connect/{}", begun.token)).await
     }
 
-    /// Submits the form of a connect flow's page.
     pub(crate) async fn send(&self, begun: &StartedTestFlow, form: &str) -> TestResponse {
         self.send_in(&self.signed_in, begun, form).await
     }
@@ -220,7 +215,6 @@ impl Harness {
         self.connect_with(&self.token, account).await
     }
 
-    /// Sends JSON with the token of the user.
     pub(crate) async fn send_json(&self, method: &str, path: &str, body: &Value) -> TestResponse {
         self.send_json_with(&self.token, method, path, body).await
     }
@@ -234,7 +228,6 @@ impl Harness {
         self.granted(Scopes::from_requested(&[]), ProfileId::new(profile)).await
     }
 
-    /// A token of the user with these scopes.
     pub(crate) async fn token_with(&self, scopes: &[Scope]) -> String {
         self.granted(Scopes::from_requested(scopes), None).await
     }
@@ -252,7 +245,6 @@ impl Harness {
         self.call(method, path, Some(token), "").await
     }
 
-    /// Sends JSON with this token.
     pub(crate) async fn send_json_with(&self, token: &str, method: &str, path: &str, body: &Value) -> TestResponse {
         let request = Request::builder().method(method).uri(path).header(header::CONTENT_TYPE, "application/json");
         let request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
@@ -264,7 +256,6 @@ impl Harness {
         StartedTestFlow { platform: "plain", token: begun.body["state_token"].as_str().unwrap().to_owned() }
     }
 
-    /// Connects an account of a profile through the whole flow.
     pub(crate) async fn connect_for(&self, profile: u64, account: &str) -> u64 {
         let begun = self.begin_for(profile).await;
         self.callback(&begun, account).await;
@@ -345,7 +336,6 @@ impl Harness {
         assert!(matches!(outcome, storage::Disconnected::Deleted { .. }), "{outcome:?}");
     }
 
-    /// Marks the grant of a connection as lost.
     pub(crate) async fn lose_grant(&self, id: u64) {
         let id = ConnectionId::new(id).unwrap();
         let store = &self.api.store;

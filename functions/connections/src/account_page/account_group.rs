@@ -1,5 +1,3 @@
-//! The accounts of a user, by platform.
-
 use std::collections::BTreeMap;
 
 use api::page::{PlatformMark, date};
@@ -12,7 +10,6 @@ use platforms::{Connect, Registry};
 
 pub(super) struct AccountGroup {
     pub(super) mark: PlatformMark,
-    /// The title of the platform.
     pub(super) title: String,
     pub(super) accounts: Vec<AccountRow>,
 }
@@ -104,7 +101,7 @@ impl From<ProfileRef> for Customer {
     }
 }
 
-/// The name of a platform that no longer exists is its title.
+/// The name itself for a platform that no longer exists.
 fn platform_title(platform: &str) -> &str {
     platforms::platform_infos().iter().find(|it| it.name == platform).map_or(platform, |it| it.title)
 }

@@ -9,9 +9,8 @@ pub(super) struct OfferedPlatform {
     pub(super) title: String,
 }
 
-/// A platform that is not set up.
 pub(super) struct MissingPlatform {
-    /// Also that of its guide.
+    /// Also the name of its guide.
     pub(super) name: &'static str,
     pub(super) mark: PlatformMark,
     pub(super) title: &'static str,

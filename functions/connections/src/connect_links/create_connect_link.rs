@@ -1,5 +1,3 @@
-//! `POST /connect-links`: creates a connect link.
-
 use std::collections::BTreeSet;
 
 use api::openapi::{BadBody, PROFILES, Refused};
@@ -127,7 +125,7 @@ impl App {
         self.found_profile(owner, ProfileId::new(id), fields).await
     }
 
-    /// The consents of a post of this profile, if it needs some.
+    /// `None` if the post needs no consent.
     async fn requested_consents(
         &self,
         user_id: UserId,
@@ -135,7 +133,7 @@ impl App {
         id: u64,
         fields: &mut Fields,
     ) -> Result<Option<LinkConsents>, StorageError> {
-        // An unknown profile is an error of its own.
+        // `profile_id` has an error of its own.
         let Some(profile) = of_profile else { return Ok(None) };
         let owner = Owner { user_id, limited_to: Some(profile.profile_id) };
         let post = match PostId::new(id) {

@@ -1,7 +1,8 @@
-//! The pages of a connect link. `/connect-links/{secret}` names the recipient; *Continue* there makes this browser the only
-//! one of the link, which leads on to `/connect-links/{key}/accounts`, without the secret. Opening the first page changes
-//! nothing: mail servers and messengers fetch links before people do. A link that asks for consents leads on to
-//! `/connect-links/{key}/consent` instead.
+//! The pages of a connect link. `/connect-links/{secret}` names the recipient; *Continue* there
+//! makes this browser the only one of the link, which leads on to `/connect-links/{key}/accounts`,
+//! without the secret. Opening the first page changes nothing: mail servers and messengers fetch
+//! links before people do. A link that asks for consents leads on to `/connect-links/{key}/consent`
+//! instead.
 
 pub(crate) mod consents;
 
@@ -36,7 +37,6 @@ struct LinkVisit<'a> {
     recipient: Recipient,
 }
 
-/// A platform that a customer can connect.
 struct Offer {
     name: &'static str,
     title: String,
@@ -64,7 +64,6 @@ struct StartPage<'a> {
 #[derive(Template)]
 #[template(path = "link_accounts.html")]
 struct AccountsPage<'a> {
-    /// The path of the link.
     path: String,
     csrf: String,
     recipient: &'a Recipient,
@@ -94,7 +93,6 @@ pub(crate) struct ConnectForm {
     platform: String,
 }
 
-/// Names the recipient and the platforms.
 pub(crate) async fn show_link(
     State(app): State<App>,
     Segments(secret): Segments<String>,
@@ -151,7 +149,6 @@ pub(crate) async fn show_link_accounts(
     }
 }
 
-/// Starts to connect an account.
 pub(crate) async fn connect_with_link(
     State(app): State<App>,
     Segments(key): Segments<String>,
@@ -185,7 +182,6 @@ pub(crate) async fn connect_with_link(
     }
 }
 
-/// Ends the link.
 pub(crate) async fn end_link(
     State(app): State<App>,
     Segments(key): Segments<String>,
@@ -214,7 +210,6 @@ pub(crate) async fn show_brand_style(State(app): State<App>) -> Response {
 }
 
 impl App {
-    /// Finds a link; changes nothing.
     async fn visit_link(&self, key: String, cookie: Option<GuestCookie>) -> Result<LinkVisit<'_>, FlowAccessError> {
         let found = self.api.visit_link(key, cookie).await?.ok_or(FlowAccessError::Unknown)?;
         let api::RequestedLink { key, link, user, cookie } = found;
@@ -236,7 +231,7 @@ impl LinkVisit<'_> {
         self.app.platforms.names().into_iter().filter_map(offer).collect()
     }
 
-    /// The connected accounts and, while the link is open, the platforms.
+    /// The platforms are listed while the link is open.
     async fn accounts(&self, error: Option<&str>) -> Result<Response, FlowAccessError> {
         let connected = self.app.connect_flows().connected_with(&self.loaded.link).await?;
         let accounts: Vec<_> = connected.connections.iter().map(Account::new).collect();
@@ -259,7 +254,6 @@ impl LinkVisit<'_> {
         Ok(self.cookie.respond(page.status(status)))
     }
 
-    /// The first page of a connect flow, ours or the platform's.
     fn leave_for(&self, platform: &dyn Connect, page: &str) -> Result<Response, FlowAccessError> {
         if let Some(path) = page.strip_prefix(&self.app.api.origin).filter(|it| it.starts_with("/connect/")) {
             return Ok(Redirect::to(path).into_response());
@@ -296,12 +290,10 @@ impl LinkVisit<'_> {
         }
     }
 
-    /// Whether the link belongs to this browser.
     fn is_own(&self) -> bool {
         self.loaded.link.browser == Some(self.cookie.owner())
     }
 
-    /// Returns to the product.
     async fn ended(&self) -> Result<Response, FlowAccessError> {
         let link = &self.loaded.link;
         let connected = self.app.connect_flows().connected_with(link).await?;

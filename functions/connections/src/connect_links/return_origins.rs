@@ -4,20 +4,18 @@ use std::fmt;
 
 use url::{Host, Origin, Url};
 
-/// The longest `return_url`, in bytes.
 const MAX_BYTES: usize = 2048;
 
-/// The parameter `ReturnOrigins`. Other origins are refused, because a link must not lead anywhere: customers trust the
-/// operator's address.
+/// The parameter `ReturnOrigins`. Other origins are refused, because a link must not lead anywhere:
+/// customers trust the operator's address.
 #[derive(Clone, Debug, Default)]
 pub struct ReturnOrigins(Vec<Origin>);
 
-/// The text is not the origin of a product.
 #[derive(Debug, thiserror::Error)]
 #[error("{0} is not like https://product.example")]
 pub struct InvalidReturnOrigin(String);
 
-/// Why a `return_url` is refused. It continues the name of the field.
+/// Continues the name of the field.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ReturnUrlError {
     NoUrl,

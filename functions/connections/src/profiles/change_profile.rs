@@ -1,5 +1,3 @@
-//! `PATCH /profiles/{profile}`: renames a profile.
-
 use api::openapi::{BadBody, Missing, PROFILES, Refused};
 use api::scope_guard::ConnectionsWrite;
 use api::{ApiError, ApiResult, Caller, Id, RequestBody};

@@ -1,5 +1,3 @@
-//! `POST /profiles`: creates a profile.
-
 use api::openapi::{BadBody, PROFILES, Refused};
 use api::scope_guard::ConnectionsWrite;
 use api::{ApiError, ApiResult, Caller, RequestBody};

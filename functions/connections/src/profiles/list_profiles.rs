@@ -1,5 +1,3 @@
-//! `GET /profiles`: lists the profiles.
-
 use api::openapi::{Invalid, PROFILES, Refused};
 use api::scope_guard::ConnectionsRead;
 use api::{ApiResult, Caller, Paging, Params};

@@ -1,5 +1,3 @@
-//! `GET /profiles/{profile}`: shows a profile.
-
 use api::openapi::{Invalid, Missing, PROFILES, Refused};
 use api::scope_guard::ConnectionsRead;
 use api::{ApiError, ApiResult, Caller, Id, Params};

@@ -40,7 +40,7 @@ fn meta(connection: &Connection) -> Vec<MetaEntry> {
     entries
 }
 
-/// The entry of a rule, followed by entries for the unit of its number.
+/// Entries for the unit of the rule's number follow.
 fn rule_entries(rule: &Rule) -> Vec<MetaEntry> {
     let mut entries = vec![entry(rule.id(), rule_value(rule))];
     if let Rule::MaxAltText { counting, .. } = rule {

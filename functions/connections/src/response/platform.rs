@@ -30,7 +30,6 @@ pub(crate) async fn platform_view(info: &PlatformInfo, app: &App) -> Platform {
     }
 }
 
-/// What the operator has not provided.
 async fn missing(adapter: Option<&dyn Connect>, rules: Option<&Rules>) -> Vec<String> {
     let Some(adapter) = adapter else { return vec!["settings".to_owned()] };
     let has_credentials = match adapter.app() {

@@ -98,7 +98,7 @@ fn post_rule_value(rule: &PostRule) -> Value {
     }
 }
 
-/// The unit of a rule's number; `None` for other values.
+/// `None` for values other than numbers.
 fn rule_unit(rule: &Rule) -> Option<&'static str> {
     match rule {
         Rule::MaxText { counting, .. }

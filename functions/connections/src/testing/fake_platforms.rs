@@ -22,7 +22,6 @@ pub(crate) enum PlatformBehavior {
     Broken,
 }
 
-/// Behavior of the platforms, and a record of the calls that they received.
 #[derive(Default)]
 pub(crate) struct FakePlatforms {
     mood: Mutex<PlatformBehavior>,
@@ -41,12 +40,10 @@ impl FakePlatforms {
         *self.mood.lock().unwrap() = behavior;
     }
 
-    /// Number of `authorize` calls.
     pub(crate) fn asked(&self) -> usize {
         self.asked.load(Ordering::SeqCst)
     }
 
-    /// Number of `complete` calls.
     pub(crate) fn completed(&self) -> usize {
         self.completed.load(Ordering::SeqCst)
     }
@@ -55,7 +52,7 @@ impl FakePlatforms {
         self.revoked.lock().unwrap().clone()
     }
 
-    /// The adapter state of each callback, in order.
+    /// In order.
     pub(crate) fn memories(&self) -> Vec<String> {
         self.memories.lock().unwrap().clone()
     }
@@ -70,7 +67,6 @@ impl FakePlatforms {
         *self.approval.lock().unwrap() = Some(approval.map(str::to_owned));
     }
 
-    /// Number of `poll` calls.
     pub(crate) fn polls(&self) -> usize {
         self.looked.load(Ordering::SeqCst)
     }

@@ -1,6 +1,7 @@
-//! `/connect-links/{key}/consent`: the page of a connect link that asks for the consents of a post, one account after
-//! another. The posts function receives the form, stores the consent and leads back here. Without a further account, this
-//! page ends the link: it alone may change the link, and nothing is left to decide.
+//! `/connect-links/{key}/consent`: the page of a connect link that asks for the consents of a post,
+//! one account after another. The posts function receives the form, stores the consent and leads
+//! back here. Without a further account, this page ends the link: it alone may change the link, and
+//! nothing is left to decide.
 
 use api::page::{ConsentProblem, Page, PageQuery, link_consent_form, link_consent_page};
 use api::{GuestCookie, Segments};
@@ -31,7 +32,6 @@ pub(crate) struct LinkConsentQuery {
 pub(super) enum PostConsents {
     /// All for which the link asks, and no other account waits for one.
     Given,
-    /// The post and the account that is next.
     Waiting(Box<Post>, Box<ConnectionRecord>),
     /// The post was deleted, moved to another profile, changed or scheduled, or an account was disconnected.
     Gone,
@@ -51,12 +51,10 @@ struct StartPage<'a> {
 struct ReturnPage<'a> {
     heading: &'a str,
     text: String,
-    /// The path that ends the link.
     end: String,
     csrf: String,
 }
 
-/// Asks for the consent of the next account.
 pub(crate) async fn show_link_consent(
     State(app): State<App>,
     Segments(key): Segments<String>,
@@ -103,7 +101,6 @@ impl LinkVisit<'_> {
         Ok(record.map_or(PostConsents::Gone, |it| PostConsents::Waiting(Box::new(post), Box::new(it))))
     }
 
-    /// Ends the link, and returns to the product.
     async fn complete(&self) -> Result<Response, FlowAccessError> {
         let (browser, now) = (self.cookie.owner(), self.app.api.clock.now());
         let completed =
@@ -153,7 +150,6 @@ impl LinkVisit<'_> {
         Ok(self.cookie.respond(page))
     }
 
-    /// The path of the page on which the customer continues.
     pub(super) fn page(&self) -> String {
         match self.loaded.link.consents {
             Some(_) => link_consent_page(&self.loaded.key, None),
