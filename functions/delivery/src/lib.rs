@@ -14,9 +14,8 @@ use publishing::Publishing;
 
 use self::error::DeliveryError;
 
-/// Handles the messages of a batch concurrently and returns those that failed, so that the queue
-/// delivers only these again. An unreadable message fails each time, until the queue moves it to
-/// the dead-letter queue.
+/// Returns the messages that failed, so that the queue delivers only these again. An unreadable
+/// message fails each time, until the queue moves it to the dead-letter queue.
 pub async fn deliver(publishing: &Publishing, platforms: &Registry<dyn Publish>, event: SqsEvent) -> SqsBatchResponse {
     let deliveries = event.records.into_iter().map(|it| deliver_one(publishing, platforms, it));
     let failed = futures::future::join_all(deliveries).await;
