@@ -15,27 +15,23 @@ use crate::App;
 use crate::error::McpError;
 use crate::timeouts::VERIFY_TIMEOUT;
 
-/// Rate limit headers, forwarded from the API.
 const FIGURES: [&str; 3] = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
 
-/// The API's decision about a request, stored as a request extension.
+/// Stored as a request extension.
 #[derive(Clone, Debug)]
 pub(crate) struct Admission {
     pub(crate) verdict: Verdict,
-    /// Deadline of the response.
     pub(crate) ends: Instant,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum Verdict {
     Admitted(Caller),
-    /// The token is missing or invalid.
     Unauthenticated,
     /// The rate limit is reached, or the API does not respond.
     Refused(ApiError),
 }
 
-/// Headers of the API calls.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     pub(crate) token: SecretString,

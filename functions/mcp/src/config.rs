@@ -1,5 +1,3 @@
-//! This function's environment variables.
-
 use api::{CommonLayers, RateLimits, TrustedProxy};
 use cloud::config::{ConfigError, optional, required};
 use domain::clock::Clock;
@@ -13,14 +11,12 @@ pub struct Config {
     pub api_origin: String,
     /// `MCP_SECRET`: proves to the API that this function forwarded the client's IP address.
     pub proof: TrustedProxy,
-    /// What every response carries.
     pub front: CommonLayers,
     /// `ALLOWED_ORIGINS`: origins whose pages may call it, separated by commas.
     pub allowed_origins: Vec<String>,
 }
 
 impl Config {
-    /// The error names a missing variable.
     pub fn from_env() -> Result<Self, ConfigError> {
         let allowed = optional("ALLOWED_ORIGINS").unwrap_or_default();
         let origin = required("ORIGIN")?.trim_end_matches('/').to_owned();

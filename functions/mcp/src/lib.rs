@@ -44,7 +44,7 @@ use self::timeouts::{CONNECT_TIMEOUT, MESSAGE_TIMEOUT};
 /// In bytes. Larger than the largest body that the API accepts.
 const MAX_BYTES: usize = 300 * 1024;
 
-/// Longest error text of the protocol's library, in bytes.
+/// In bytes.
 const MAX_ERROR: usize = 16 * 1024;
 
 /// Headers that scripts may read.
@@ -66,14 +66,12 @@ const HEADERS_OF_SCRIPTS: [HeaderName; 5] = [
     HeaderName::from_static("mcp-name"),
 ];
 
-/// State of the handler, shared by every request.
 #[derive(Clone, Debug)]
 pub struct App {
-    /// Created for the first call, because reading the machine's root certificates takes longer than the
-    /// rest of the start.
+    /// Created for the first call, because reading the machine's root certificates takes longer
+    /// than the rest of the start.
     http: Arc<OnceLock<reqwest::Client>>,
     base: BaseUrl,
-    /// Where users reach the pages of the service.
     origin: String,
     /// Proves to the API that the forwarded IP address is genuine.
     proof: TrustedProxy,
@@ -82,7 +80,6 @@ pub struct App {
     challenge: HeaderValue,
     config: StreamableHttpServerConfig,
     cors: CorsLayer,
-    /// Time limit of one message.
     within: Duration,
 }
 
@@ -94,8 +91,8 @@ impl App {
             .with_legacy_session_mode(false)
             .with_json_response(true)
             .with_max_request_body_bytes(MAX_BYTES)
-            // Behind a proxy, the gateway serves only its own host names; the local stack checks the host
-            // itself.
+            // Behind a proxy, the gateway serves only its own host names; the local stack checks
+            // the host itself.
             .disable_allowed_hosts()
             .with_allowed_origins(allowed_origins.iter().map(String::as_str).chain([origin.as_str()]).map(with_port))
             .enforce_origin_validation();
@@ -133,7 +130,6 @@ pub fn router(app: App) -> Router {
     front.before(routes)
 }
 
-/// Permits scripts of these origins to send messages and read the responses.
 fn cors(allowed_origins: &[String]) -> CorsLayer {
     let allowed = allowed_origins.to_vec();
     // Compared as the API does; the layer's own list would panic on `*`.
@@ -173,7 +169,7 @@ async fn call(
     with_error_body(response.map(Body::new)).await
 }
 
-/// Converts an error of the protocol's library into our form, unless it is a protocol message.
+/// Errors become our form; protocol messages stay as they are.
 async fn with_error_body(response: Response) -> Response {
     let status = response.status();
     let is_json = |it: &HeaderValue| it.as_bytes().starts_with(b"application/json");

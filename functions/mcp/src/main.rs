@@ -1,5 +1,3 @@
-//! The mcp function on Lambda.
-
 use cloud::aws;
 use mcp::config::Config;
 use mcp::{App, router};

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-/// Time limit of one API call. The API fetches a file within 25 s; the gateway waits for 30 s.
+/// The API fetches a file within 25 s; the gateway waits for 30 s.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(26);
 
-/// Time limit of all API calls for one message.
+/// For all API calls for one message.
 pub(crate) const MESSAGE_TIMEOUT: Duration = Duration::from_secs(28);
 
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Time limit for verifying a token.
 pub(crate) const VERIFY_TIMEOUT: Duration = Duration::from_secs(8);
