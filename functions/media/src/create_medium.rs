@@ -24,11 +24,10 @@ use crate::response::ReplayableResponse;
 pub(crate) const NOT_IN_PLAN: &str =
     "Your plan does not include images and videos (media). Post without them, or ask the operator for another plan.";
 
-/// How many ids are tried, in case one is in use.
 const TRIES: usize = 3;
 
-/// How long an upload may count with its largest possible size: it is checked within a day
-/// (`libs/housekeeping`).
+/// How long an upload may count with its largest possible size: `libs/housekeeping` checks it
+/// within a day.
 const EXPECTED_FOR: Duration = Duration::from_hours(25);
 
 /// Upload a file, or have one fetched from a URL
@@ -69,7 +68,6 @@ pub(crate) async fn create_medium(
 }
 
 impl App {
-    /// `of_profile` is the profile to which the file belongs, and `bytes_of_profile` the storage limit of its plan.
     pub(crate) async fn respond_to(
         self,
         owner: Owner,
@@ -87,7 +85,6 @@ impl App {
         Ok(tokio::spawn(response.in_current_span()).await.map_err(MediaError::from)??)
     }
 
-    /// Returns the storage limit of each profile.
     async fn check_plan(&self, caller: &Caller<MediaWrite>) -> ApiResult<Option<u64>> {
         if self.plans.no_media_limits() {
             return Ok(None);
@@ -163,7 +160,7 @@ impl App {
         Err(MediaError::NoFreeId)
     }
 
-    /// Replaces the reserved size of each upload that has arrived by its real size.
+    /// Only for uploads that have arrived.
     async fn count_arrived(&self, user: UserId) -> Result<(), MediaError> {
         let expected = self.api.store.pending_uploads(user, self.api.clock.now() - EXPECTED_FOR).await?;
         // Not the oldest: keys are sorted as text.

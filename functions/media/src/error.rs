@@ -9,7 +9,6 @@ use http::header::InvalidHeaderValue;
 use storage::StorageError;
 use tokio::task::JoinError;
 
-/// The message for a second request with the same key while the first one runs.
 pub(crate) const RUNNING: &str =
     "The first request with this idempotency-key is still in progress. Try again in a few seconds.";
 
@@ -19,19 +18,16 @@ pub(crate) enum MediaError {
     NotFound,
     #[error("could not be fetched: {0}")]
     Fetch(#[from] FetchError),
-    /// The first bytes are those of another type.
+    /// The first bytes of the file show another type.
     #[error("could not be fetched: the file is not of type {}; send its real mime_type", .0.as_str())]
     WrongType(MimeType),
-    /// The user's storage limit is reached. The message is on `field`.
+    /// The message is on `field`.
     #[error("storage limit reached")]
     StorageLimit { field: &'static str, message: String },
-    /// The first request with the idempotency key has not ended.
     #[error("idempotency key in progress")]
     KeyInProgress,
-    /// The idempotency key belongs to another request.
     #[error("idempotency key used for another request")]
     KeyReused,
-    /// Each id that was tried is in use.
     #[error("no free id")]
     NoFreeId,
     /// The file was removed while it was stored.

@@ -52,8 +52,7 @@ impl App {
         }
     }
 
-    /// Deletes what was stored of a file. If that fails, the record stays, and upkeep deletes the
-    /// file as unused.
+    /// If the deletion fails, the record stays, and upkeep deletes the file as unused.
     async fn discard(&self, medium: &Medium) {
         let path = medium.path();
         if let Err(error) = self.bucket.delete(&path.to_string()).await {

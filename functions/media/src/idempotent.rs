@@ -41,8 +41,8 @@ impl App {
         Ok(ReplayableResponse::new(&view)?)
     }
 
-    /// Stores the response under the key, or releases the key. If that fails, the request still
-    /// gets its response: the file does not change any more, and the claim expires.
+    /// If storing or releasing fails, the request still gets its response: the file does not change
+    /// any more, and the claim expires.
     async fn settle(&self, claimed: ClaimedKey, response: &Result<ReplayableResponse, MediaError>) {
         let outcome = match response {
             Ok(response) => self.api.store.complete_idempotency(claimed, response.json().to_owned()).await,

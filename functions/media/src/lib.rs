@@ -22,19 +22,16 @@ use domain::media::{FileKey, MediaLimits};
 use domain::plan::Plans;
 use egress::fetch::Fetcher;
 
-/// What the handlers need. Created once per process.
 #[derive(Clone)]
 pub struct App {
     pub api: Api,
     pub bucket: Bucket,
-    /// Fetches from URLs that users name.
     pub fetcher: Fetcher,
     pub limits: MediaLimits,
-    /// Which users may upload.
     pub plans: Plans,
-    /// Verifies URLs of files. If `None`, no file is served.
+    /// `None`: no file is served.
     pub file_key: Option<FileKey>,
-    /// The largest file that is served: the size of a Lambda response is limited.
+    /// The size of a Lambda response is limited.
     pub max_file_bytes: u64,
 }
 
@@ -46,7 +43,7 @@ impl FromRef<App> for Api {
 
 api::routes!(App: create_medium);
 
-/// The routes. Complete them with [`api::finish`].
+/// Complete them with [`api::finish`].
 pub fn router(app: App) -> Router {
     routes()
         .route("/account/files", post(upload_from_page::upload_from_page))

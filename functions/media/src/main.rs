@@ -1,5 +1,3 @@
-//! The media function on Lambda.
-
 use api::Api;
 use cloud::bucket::Bucket;
 use domain::media::MAX_FETCHED_PICTURE_BYTES;

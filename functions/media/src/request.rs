@@ -10,7 +10,6 @@ use url::Url;
 /// In Unicode code points.
 const MAX_URL_CHARS: usize = 2048;
 
-/// The parsed [`contract::CreateMedium`].
 #[derive(Clone, Debug)]
 pub(crate) struct CreateMedium {
     pub(crate) mime_type: MimeType,
@@ -18,7 +17,7 @@ pub(crate) struct CreateMedium {
     pub(crate) source_url: Option<Url>,
     /// In bytes, at least 1.
     pub(crate) size: Option<u64>,
-    /// The profile to which the file belongs: that of the token.
+    /// The profile of the token.
     pub(crate) of_profile: Option<ProfileRef>,
     /// The storage limit of the profile; `None` for no limit.
     pub(crate) bytes_of_profile: Option<u64>,
@@ -30,7 +29,7 @@ impl CreateMedium {
         Self { mime_type, filename: None, source_url: None, size: None, of_profile: None, bytes_of_profile: None }
     }
 
-    /// Parses the request and its idempotency key. Reports all errors at once.
+    /// Reports all errors at once.
     pub(crate) fn parse(
         incoming: RequestBody,
         headers: &HeaderMap,

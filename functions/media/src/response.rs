@@ -8,7 +8,6 @@ use http::{HeaderName, HeaderValue, StatusCode};
 /// Marks a response that is repeated for an idempotency key.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 
-/// A response as it is sent, and stored under its idempotency key.
 pub(crate) struct ReplayableResponse {
     json: String,
     replayed: bool,
@@ -19,12 +18,10 @@ impl ReplayableResponse {
         Ok(Self { json: serde_json::to_string(view)?, replayed: false })
     }
 
-    /// A stored response that is sent again.
     pub(crate) fn replayed(json: String) -> Self {
         Self { json, replayed: true }
     }
 
-    /// The text that is stored.
     pub(crate) fn json(&self) -> &str {
         &self.json
     }

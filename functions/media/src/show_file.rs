@@ -19,7 +19,6 @@ use crate::error::MediaError;
 /// A file that is opened as a page cannot run scripts.
 const POLICY: &str = "sandbox; default-src 'none'";
 
-/// The requested part of a file.
 #[derive(Debug, PartialEq, Eq)]
 enum RequestedRange {
     Whole,
@@ -30,7 +29,7 @@ enum RequestedRange {
 
 pub(crate) async fn show_file(State(app): State<App>, method: Method, uri: Uri, headers: HeaderMap) -> Response {
     let response = app.file(&method, &uri, headers.get(RANGE)).await;
-    // An unknown URL may become valid in a moment.
+    // An unknown URL may become valid at any moment.
     response.unwrap_or_else(|error| ([(CACHE_CONTROL, "no-store")], ApiError::from(error)).into_response())
 }
 

@@ -1,5 +1,5 @@
-//! `POST /account/files`: like `POST /media`, for the page of a post. The session of the browser
-//! stands for the token, and the header `x-csrf-token` shows that a page of ours sent the request.
+//! `POST /account/files`: like `POST /media`, for the page of a post, with the browser's session
+//! instead of a token. The header `x-csrf-token` proves that a page of ours sent the request.
 
 use api::{ApiError, ClientIp, RequestBody, SignedIn};
 use axum::extract::State;
