@@ -1,5 +1,3 @@
-//! This function's environment variables.
-
 use cloud::bucket::BucketConfig;
 use cloud::config::{ConfigError, optional, required};
 

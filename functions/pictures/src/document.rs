@@ -21,7 +21,6 @@ use domain::media::DocumentFacts;
 use self::budget::Budget;
 use self::cross_reference::CrossReferences;
 
-/// Why a document has no page count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unreadable {
     #[error("the document is encrypted")]

@@ -22,11 +22,10 @@ use self::read::Source;
 /// decoding takes more memory, see [`read::MAX_DECODING_BYTES`].
 const MAX_PIXELS: u64 = 50_000_000;
 
-/// The longest side of an image that is decoded, in pixels.
+/// In pixels.
 const MAX_SIDE: u32 = 20_000;
 
-/// A resized image. The same file and bounds give the same bytes, so that a repeated upload is the
-/// same blob.
+/// The same file and bounds give the same bytes, so that a repeated upload is the same blob.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Picture {
     /// JPEG or PNG.
@@ -34,17 +33,16 @@ pub(crate) struct Picture {
     pub(crate) bytes: Bytes,
 }
 
-/// Why there is no image. Each reason is in the file, so another attempt gives the same result.
+/// Each reason is in the file, so another attempt gives the same result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ResizeError {
-    /// Not a readable image; text for the user.
+    /// Text for the user.
     #[error("{0}")]
     Unreadable(String),
     #[error("the image has {actual} pixels; at most {max} of this type can be read. Upload a smaller one")]
     TooManyPixels { max: u64, actual: u64 },
     #[error("the longer side of the image has {actual} pixels; at most {max} can be read. Upload a smaller one")]
     TooLong { max: u32, actual: u32 },
-    /// Even the smallest attempt has too many bytes.
     #[error("the image cannot be made small enough; upload a smaller one")]
     DoesNotFit,
     /// An error of ours; it is in the log.
@@ -58,8 +56,6 @@ impl ResizeError {
     }
 }
 
-/// Resizes a JPEG, PNG or `WebP` file.
-///
 /// A PNG and an image with transparency become a PNG if that fits and is wanted. Everything else
 /// becomes a JPEG, with white for transparent pixels. Of an animated PNG the still image is used;
 /// an animated `WebP` or a GIF is refused.

@@ -18,27 +18,23 @@ use domain::media::{DerivedPath, DocumentFacts, DocumentRequest, FileRequest, Pi
 pub use self::error::PicturesError;
 use self::fitting::fitted;
 
-/// The largest file that is read. The limit of uploads may be higher, but decoding has to fit into
-/// this function's memory.
+/// The limit of uploads may be higher, but decoding has to fit into this function's memory.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
-/// The largest document that is inspected, above the default limit of uploads.
+/// Above the default limit of uploads.
 const MAX_DOCUMENT_BYTES: u64 = 256 << 20;
 
-/// How often a file may end the process. After each end, the queue delivers the message again, with
-/// a higher receive count.
+/// After each end of the process, the queue delivers the message again, with a higher receive
+/// count.
 pub const MAX_ENDS: u32 = 3;
 
-/// A message of the queue.
 #[derive(Clone, Debug)]
 pub struct MessageReceipt {
     pub message: String,
-    /// The receive count, this time included.
+    /// This time included.
     pub received: u32,
 }
 
-/// Handles the requests of a batch, which has one message.
-///
 /// If our store fails, the request is dropped, and the requester sends it again.
 pub async fn handle(bucket: &Bucket, event: SqsEvent) -> Result<(), PicturesError> {
     for message in event.records {
@@ -63,7 +59,6 @@ fn coming(message: &SqsMessage) -> MessageReceipt {
     }
 }
 
-/// Makes sure that a request has its result.
 pub async fn respond(bucket: &Bucket, request: &FileRequest, receipt: &MessageReceipt) -> Result<(), PicturesError> {
     match request {
         FileRequest::Picture(request) => fit(bucket, request, receipt).await,
@@ -91,9 +86,8 @@ async fn fit(bucket: &Bucket, request: &PictureRequest, receipt: &MessageReceipt
     Ok(bucket.put_picture(request, result).await?)
 }
 
-/// How often this message was started before: each time, the process ended without a result. The
-/// receive count alone is too high: when too many functions run, messages return that were never
-/// started.
+/// Each earlier start ended the process without a result. The receive count alone is too high: when too
+/// many functions run, messages return that were never started.
 async fn begun(bucket: &Bucket, result: DerivedPath, receipt: &MessageReceipt) -> u32 {
     if receipt.received <= 1 {
         return 0;

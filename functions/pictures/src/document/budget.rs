@@ -2,20 +2,20 @@
 
 use super::Unreadable;
 
-/// The most bytes that streams of one document may have together after decompression. Those of the
-/// cross-references and of the page tree of a book with thousands of pages have a few megabytes.
+/// After decompression, of all streams together. The streams of cross-references and of the page
+/// tree of a book with thousands of pages have a few megabytes.
 const INFLATED_BYTES: usize = 64 << 20;
 
-/// The most bytes of objects that are parsed. An object may be parsed several times.
+/// An object may be parsed several times.
 const PARSED_BYTES: usize = 256 << 20;
 
-/// The most entries of cross-reference tables and object streams together.
+/// Of cross-reference tables and object streams together.
 const ENTRIES: usize = 4_000_000;
 
-/// The most sections of cross-references: a file has one more for each time that it was changed.
+/// A file has one more section each time that it is changed.
 const SECTIONS: usize = 1_000;
 
-/// The most nodes of the page tree, pages included.
+/// Pages included.
 const NODES: usize = 200_000;
 
 pub(super) struct Budget {
@@ -37,7 +37,6 @@ impl Budget {
         }
     }
 
-    /// How many bytes may still be decompressed.
     pub(super) const fn left_to_inflate(&self) -> usize {
         self.inflated_bytes
     }

@@ -11,22 +11,22 @@ use super::budget::Budget;
 use super::stream::{Stream, find, number};
 use super::tokens::Tokens;
 
-/// Bytes at the end of a file in which the offset of the newest section is searched.
+/// The end of a file, in which the offset of the newest section is searched, in bytes.
 const END_BYTES: usize = 4 << 10;
 
 /// The keyword before the offset of the newest section. In a table, it also ends the trailer.
 const NEWEST_SECTION: &[u8] = b"startxref";
 
-/// The most bytes of the trailer's dictionary that are read.
 const MAX_TRAILER_BYTES: usize = 256 << 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Location {
-    /// At this offset of the file.
+    /// An offset in the file.
     At(usize),
-    /// In an object stream, at this position.
-    In { stream: u32, index: usize },
-    /// The object was deleted.
+    In {
+        stream: u32,
+        index: usize,
+    },
     Free,
 }
 
@@ -90,7 +90,7 @@ impl CrossReferences {
         if tokens.keyword(b"xref") { self.table(tokens, budget) } else { self.stream(bytes, offset, budget) }
     }
 
-    /// An entry of a newer section counts.
+    /// The entry of the newest section counts.
     fn add(&mut self, number: u32, location: Location) {
         if let Entry::Vacant(vacant) = self.locations.entry(number) {
             vacant.insert(location);

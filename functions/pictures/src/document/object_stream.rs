@@ -31,7 +31,7 @@ impl ObjectStream {
         Ok(Self { bytes, objects, offsets })
     }
 
-    /// The bytes of an object; `None` if another object has this index.
+    /// `None` if another object has this index.
     pub(super) fn object(&self, number: u32, index: usize) -> Option<&[u8]> {
         let (_, offset) = self.objects.get(index).filter(|(found, _)| *found == number)?;
         let next = self.offsets.partition_point(|it| it <= offset);

@@ -10,7 +10,7 @@ use super::cross_reference::{CrossReferences, Location, object_at};
 use super::object_stream::ObjectStream;
 use super::stream::{Stream, find};
 
-/// The most bytes of one object that are read: a node with a quarter of a million children.
+/// Enough for a node with a quarter of a million children.
 const MAX_OBJECT_BYTES: usize = 3 << 20;
 
 enum Node {
@@ -87,7 +87,7 @@ impl Objects<'_> {
         }
     }
 
-    /// Reads the object with this number; `None` if it does not exist or is something else.
+    /// `None` if the object does not exist or is something else.
     fn read<T>(
         &mut self,
         number: u32,
@@ -125,13 +125,13 @@ impl Objects<'_> {
     }
 }
 
-/// An object without what follows it. So the cost of parsing it is known.
+/// The object without what follows, so that the cost of parsing it is known.
 fn until_end(object: &[u8]) -> &[u8] {
     let object = &object[..object.len().min(MAX_OBJECT_BYTES)];
     &object[..find(object, b"endobj").unwrap_or(object.len())]
 }
 
-/// The numbers of the children; `None` if one of them is not a reference.
+/// `None` if a child is not a reference.
 fn children(array: &Array<'_>) -> Option<Vec<u32>> {
     array.raw_iter().map(|it| Some(it.as_obj_ref()?.obj_number)).collect()
 }

@@ -8,18 +8,17 @@ use hayro_syntax::object::{Array, Dict, FromBytes, Name, Number};
 use super::Unreadable;
 use super::budget::Budget;
 
-/// The most bytes of the dictionary of a stream that is read. It has a few short entries; only a list
-/// of changed objects may be longer.
+/// The dictionary has a few short entries; only a list of changed objects may be longer.
 const MAX_DICTIONARY_BYTES: usize = 256 << 10;
 
 pub(super) struct Stream<'a> {
     pub(super) dictionary: Dict<'a>,
-    /// From the first byte of the stream to the end of the file.
+    /// To the end of the file.
     rest: &'a [u8],
 }
 
 impl<'a> Stream<'a> {
-    /// Parses a stream that begins with its dictionary. `None` if the object is not a stream.
+    /// `None` if the object is not a stream that begins with its dictionary.
     pub(super) fn parse(object: &'a [u8], budget: &mut Budget) -> Result<Option<Self>, Unreadable> {
         let start = &object[..object.len().min(MAX_DICTIONARY_BYTES)];
         let Some(length) = find(start, b"stream") else { return Ok(None) };
@@ -31,7 +30,6 @@ impl<'a> Stream<'a> {
         Ok(Some(Self { dictionary, rest }))
     }
 
-    /// The decompressed bytes.
     pub(super) fn decode(&self, budget: &mut Budget) -> Result<Vec<u8>, Unreadable> {
         let bytes = match filter(&self.dictionary) {
             Filter::None => {
@@ -76,7 +74,7 @@ fn parameters<'a>(dictionary: &Dict<'a>) -> Option<Dict<'a>> {
         .or_else(|| dictionary.get::<Array<'_>>(b"DecodeParms")?.iter::<Dict<'_>>().next())
 }
 
-/// A number of a dictionary that is neither negative nor a reference.
+/// `None` for negative numbers and references.
 pub(super) fn number<N: TryFrom<i64>>(dictionary: &Dict<'_>, key: &[u8]) -> Option<N> {
     N::try_from(dictionary.get::<Number>(key)?.as_i64()).ok()
 }
@@ -134,7 +132,6 @@ fn nearest(left: u8, above: u8, above_left: u8) -> u8 {
     }
 }
 
-/// The offset of the first occurrence.
 pub(super) fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     bytes.windows(wanted.len()).position(|it| it == wanted)
 }

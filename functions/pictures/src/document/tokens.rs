@@ -8,7 +8,6 @@ pub(super) struct Tokens<'a> {
 }
 
 impl<'a> Tokens<'a> {
-    /// Begins at this offset of the file.
     pub(super) fn at(bytes: &'a [u8], at: usize) -> Self {
         Self { bytes, at: at.min(bytes.len()) }
     }
@@ -30,7 +29,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// The next number without a sign.
+    /// Without a sign.
     pub(super) fn number<N: TryFrom<u64>>(&mut self) -> Option<N> {
         self.skip_white_space();
         // Offsets have ten digits; more than 18 might overflow.

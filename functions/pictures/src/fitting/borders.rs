@@ -8,7 +8,7 @@ use image::{DynamicImage, GenericImageView, Rgb, RgbImage, Rgba, RgbaImage};
 
 use super::shrink;
 
-/// The image, reduced so that it is within the bounds together with its borders.
+/// Reduced so that the image is within the bounds together with its borders.
 pub(super) fn shrink_for_borders(picture: DynamicImage, bounds: PictureBounds) -> DynamicImage {
     let (side, canvas) = (picture.width().max(picture.height()), canvas(&picture, bounds));
     let longest = canvas.width.max(canvas.height);
@@ -19,8 +19,7 @@ pub(super) fn shrink_for_borders(picture: DynamicImage, bounds: PictureBounds) -
     shrink::to_side(picture, u32::try_from(max_image_side).unwrap_or(side))
 }
 
-/// The image with its borders, or the image itself if it needs none. Transparent pixels inside it
-/// stay transparent.
+/// The image itself if it needs no borders. Transparent pixels inside it stay transparent.
 pub(super) fn add_borders(picture: &DynamicImage, bounds: PictureBounds) -> Cow<'_, DynamicImage> {
     let Some((Pixels { width, height }, left, top)) = placement(picture, bounds) else { return Cow::Borrowed(picture) };
     let mut bordered = RgbaImage::from_pixel(width, height, Rgba([u8::MAX; 4]));
@@ -29,7 +28,7 @@ pub(super) fn add_borders(picture: &DynamicImage, bounds: PictureBounds) -> Cow<
     Cow::Owned(if picture.color().has_alpha() { bordered } else { bordered.into_rgb8().into() })
 }
 
-/// Like `around`, for an image without transparency.
+/// Like `add_borders`, for an image without transparency.
 pub(super) fn with_borders_rgb(picture: &RgbImage, bounds: PictureBounds) -> Cow<'_, RgbImage> {
     let Some((Pixels { width, height }, left, top)) = placement(picture, bounds) else { return Cow::Borrowed(picture) };
     let mut bordered = RgbImage::from_pixel(width, height, Rgb([u8::MAX; 3]));

@@ -10,11 +10,11 @@ use image::{DynamicImage, ExtendedColorType, ImageEncoder, ImageError, ImageResu
 
 use super::{Picture, ResizeError, borders, shrink};
 
-/// The sizes of a JPEG that are tried in order, in percent of the sides. With the last one, even
-/// noise fits into 1,000,000 bytes.
+/// In percent of the sides, tried in order. With the last one, even noise fits into 1,000,000
+/// bytes.
 const SIZES: [u32; 5] = [100, 75, 50, 35, 20];
 
-/// The qualities that are tried for each size.
+/// Tried for each size, in order.
 const QUALITIES: [u8; 3] = [90, 80, 70];
 
 pub(super) struct FitTarget {
@@ -82,7 +82,7 @@ impl FitTarget {
         encoder.write_image(pixels, width, height, color)
     }
 
-    /// The encoded file, if it fits.
+    /// `None` if the file does not fit.
     fn attempt(&self, write: impl FnOnce(&mut BoundedBuffer) -> ImageResult<()>) -> Result<Option<Bytes>, ResizeError> {
         let max_bytes = usize::try_from(self.bounds.max_bytes).unwrap_or(usize::MAX);
         let mut file = BoundedBuffer { bytes: Vec::new(), max_bytes, is_full: false };
@@ -97,8 +97,7 @@ impl FitTarget {
     }
 }
 
-/// A file in memory that refuses to grow beyond the limit, so that an attempt that cannot fit ends
-/// early.
+/// Refuses to grow beyond the limit, so that an attempt that cannot fit ends early.
 struct BoundedBuffer {
     bytes: Vec<u8>,
     max_bytes: usize,
@@ -136,7 +135,6 @@ fn flatten_on_white(pixels: DynamicImage) -> RgbImage {
     opaque
 }
 
-/// A color of this opacity on a white background.
 fn blend_with_white(color: u8, opacity: u8) -> u8 {
     let (color, opacity, white) = (u32::from(color), u32::from(opacity), u32::from(u8::MAX));
     let sum = color * opacity + white * (white - opacity);

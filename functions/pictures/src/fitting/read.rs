@@ -25,17 +25,14 @@ const MAX_PNG_PARTS_BYTES: u64 = 32 << 20;
 /// large ones belong to printers and would leave less space for the image.
 const MAX_PROFILE_BYTES: usize = 64 << 10;
 
-/// The parts of a file that are used.
 pub(super) struct Source {
     /// With 8 bits per channel: `ImageRgb8`, or `ImageRgba8`.
     pub(super) pixels: DynamicImage,
-    /// How to rotate the pixels to be upright.
+    /// Rotates the pixels to be upright.
     pub(super) orientation: Orientation,
-    /// The color profile, if the file has one.
     pub(super) profile: Option<Vec<u8>>,
 }
 
-/// Decodes an image after checking its header.
 pub(super) fn read(bytes: &[u8], mime: MimeType) -> Result<Source, ResizeError> {
     let unreadable = |error: ImageError| {
         tracing::info!(error = &error as &dyn Error, mime = mime.as_str(), "image could not be read");
@@ -60,8 +57,7 @@ pub(super) fn read(bytes: &[u8], mime: MimeType) -> Result<Source, ResizeError> 
     Ok(Source { pixels, orientation, profile })
 }
 
-/// The decoder for this file, and how many bytes per pixel it needs while decoding, in addition to
-/// those of the result.
+/// Returns also how many bytes per pixel decoding needs in addition to those of the result.
 fn decoder<'a>(
     bytes: &'a [u8],
     mime: MimeType,
@@ -100,7 +96,6 @@ fn decoder<'a>(
     }
 }
 
-/// Whether an image with this header may be decoded.
 fn check_size(decoder: &dyn ImageDecoder, working_bytes: u64) -> Result<(), ResizeError> {
     let (width, height) = decoder.dimensions();
     let longest = width.max(height);
@@ -115,8 +110,7 @@ fn check_size(decoder: &dyn ImageDecoder, working_bytes: u64) -> Result<(), Resi
     }
 }
 
-/// The most bytes that a pixel takes at any moment: while it is decoded, or converted to 8 bits per
-/// channel.
+/// At any moment: while the pixel is decoded, or converted to 8 bits per channel.
 fn bytes_per_pixel(color: ColorType, working_bytes: u64) -> u64 {
     let converted = match color {
         ColorType::Rgb8 | ColorType::Rgba8 => 0,
@@ -126,7 +120,7 @@ fn bytes_per_pixel(color: ColorType, working_bytes: u64) -> u64 {
     u64::from(color.bytes_per_pixel()) + working_bytes.max(converted)
 }
 
-/// The orientation from EXIF; upright if EXIF has none that is readable.
+/// From EXIF; upright if EXIF has none that is readable.
 fn orientation(decoder: &mut dyn ImageDecoder) -> Orientation {
     let exif = decoder.exif_metadata().ok().flatten().unwrap_or_default();
     // Some writers of WebP put the name of JPEG's segment before it.
@@ -134,8 +128,8 @@ fn orientation(decoder: &mut dyn ImageDecoder) -> Orientation {
     Orientation::from_exif_chunk(exif).unwrap_or(Orientation::NoTransforms)
 }
 
-/// Whether a profile is for RGB and small enough to keep. A CMYK or gray profile does not apply to
-/// converted pixels. Source: ICC.1:2022, 7.2.6.
+/// RGB, and small enough to keep. A CMYK or gray profile does not apply to converted pixels.
+/// Source: ICC.1:2022, 7.2.6.
 fn is_rgb_profile(profile: &[u8]) -> bool {
     profile.len() <= MAX_PROFILE_BYTES && profile.get(16..20) == Some(b"RGB ")
 }

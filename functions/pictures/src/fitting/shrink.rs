@@ -5,7 +5,7 @@
 
 use image::{DynamicImage, RgbImage, RgbaImage};
 
-/// The image with no side longer than this, with 8 bits per channel.
+/// No side is longer than `max_side`; 8 bits per channel.
 pub(super) fn to_side(picture: DynamicImage, max_side: u32) -> DynamicImage {
     let (width, height) = scaled_size(picture.width(), picture.height(), max_side);
     if (width, height) == (picture.width(), picture.height()) {
@@ -46,8 +46,7 @@ fn scaled_size(width: u32, height: u32, max_side: u32) -> (u32, u32) {
     (side(width), side(height))
 }
 
-/// Fills an image with the means of a larger one. Both are rows of pixels with `N` channels, the
-/// fourth of which is the opacity.
+/// Both images are rows of pixels with `N` channels, the fourth of which is the opacity.
 fn shrink<const N: usize>(from: &[u8], from_width: u32, to: &mut [u8], to_width: u32) {
     let (from_row, to_row) = (from_width as usize * N, to_width as usize * N);
     let columns = Coverage::all(from_width as usize, to_width as usize);
@@ -106,7 +105,6 @@ impl Coverage {
     }
 }
 
-/// Reduces a row to the width of the smaller image.
 fn shrink_row<const N: usize>(row: &[u8], columns: &[Coverage], shrunk_row: &mut [[u64; N]]) {
     shrunk_row.fill([0; N]);
     for (pixel, cover) in row.as_chunks::<N>().0.iter().zip(columns) {
@@ -137,7 +135,6 @@ fn weighted<const N: usize>(pixel: &[u8; N]) -> [u64; N] {
     weighted
 }
 
-/// The mean of an area, from the sum of its pixels.
 fn mean<const N: usize>(sum: &[u64; N], area: u64) -> [u8; N] {
     let divide = |sum: u64, total: u64| u8::try_from((sum + total / 2) / total.max(1)).unwrap_or(u8::MAX);
     let colors = opacity(sum).map_or(area, |it| *it);
