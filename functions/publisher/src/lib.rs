@@ -3,7 +3,7 @@
 use housekeeping::{HousekeepingError, Outbox};
 use publishing::{Planned, Planner, PublishingError};
 
-/// A part of a tick failed. The next tick repeats it.
+/// The next tick repeats the part that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TickError {
     #[error("deliveries: {0}")]
@@ -12,7 +12,6 @@ pub enum TickError {
     Outbox(#[from] HousekeepingError),
 }
 
-/// Does the work of one minute.
 pub async fn tick(deliveries: &Planner, outbox: &Outbox) -> Result<Planned, TickError> {
     let planned = deliveries.plan().await?;
     let overdue_s = planned.oldest_overdue.num_seconds();
