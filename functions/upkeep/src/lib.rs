@@ -11,14 +11,14 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use tokio::time::Instant;
 
-/// How long after the start of a round profiles are erased. The rest of the function's timeout in `template.yaml` is for
-/// the last call.
+/// From the start of a round. The rest of the function's timeout in `template.yaml` is for the last
+/// call.
 const ERASE_WITHIN: Duration = Duration::from_secs(220);
 
-/// The event of an invocation. The schedule sends an event of its own, without any of these fields.
+/// The schedule sends an event without any of these fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct UpkeepEvent {
-    /// Only erases this user, as `infra/erase-user` requests.
+    /// `infra/erase-user` sends this.
     #[serde(default, deserialize_with = "of_somebody")]
     pub erase_user: Option<UserId>,
 }
@@ -28,18 +28,15 @@ fn of_somebody<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<User
     UserId::new(id).map(Some).ok_or_else(|| D::Error::custom("not a user id"))
 }
 
-/// The result of one pass of an erasure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ErasePass {
-    /// Items deleted from the tables.
     pub items: usize,
-    /// Files deleted from the bucket.
     pub files: usize,
-    /// Whether nothing was left. Otherwise run another pass.
+    /// Otherwise run another pass.
     pub done: bool,
 }
 
-/// A part of a round failed. The next round repeats it.
+/// The next round repeats the part that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RoundError {
     #[error("credentials: {0}")]
@@ -48,7 +45,6 @@ pub enum RoundError {
     Housekeeping(#[from] HousekeepingError),
 }
 
-/// Makes one pass of erasing a user.
 pub async fn erase(
     housekeeping: &Housekeeping,
     platforms: &Registry<dyn Connect>,
@@ -58,7 +54,7 @@ pub async fn erase(
     Ok(ErasePass { items: erased.items, files: erased.files, done: erased.is_nothing() })
 }
 
-/// Does one round. What fails is logged and repeated in the next round.
+/// Failures are logged and repeated in the next round.
 pub async fn round(
     housekeeping: &Housekeeping,
     credentials: &CredentialService,
