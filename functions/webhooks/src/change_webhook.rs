@@ -1,5 +1,3 @@
-//! `PATCH /webhooks/{webhook}`: changes an endpoint.
-
 use api::openapi::{BadBody, Missing, Refused, WEBHOOKS};
 use api::scope_guard::WebhooksWrite;
 use api::{ApiError, ApiResult, Caller, FieldValue, Id, RequestBody};
@@ -16,7 +14,7 @@ use crate::App;
 use crate::request;
 use crate::response::webhook_view;
 
-/// Attempts of one change while concurrent requests change the endpoint.
+/// While concurrent requests change the endpoint.
 pub(crate) const MAX_ATTEMPTS: u32 = 8;
 
 #[utoipa::path(
@@ -57,7 +55,7 @@ pub(crate) async fn change_webhook(
     Ok(Json(webhook_view(&record, app.api.clock.now())))
 }
 
-/// Changes to an endpoint; `None` keeps the value.
+/// `None` keeps the value.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     pub(crate) url: Option<EndpointUrl>,
@@ -66,7 +64,7 @@ pub(crate) struct Changes {
 }
 
 impl App {
-    /// Changes an endpoint; `None` if the owner has no such endpoint.
+    /// `None` if the owner has no such endpoint.
     pub(crate) async fn change(
         &self,
         owner: impl Into<Owner>,

@@ -91,7 +91,6 @@ fn page(session: &SignedIn, form: &NewWebhookForm, errors: &[String]) -> PageRes
 }
 
 impl NewWebhookForm {
-    /// The body of the request that the form stands for.
     fn body(&self) -> Map<String, Value> {
         let events: Vec<Value> = self.events.keys().map(|it| it.as_str().into()).collect();
         [("url".to_owned(), self.url.trim().into()), ("events".to_owned(), events.into())].into_iter().collect()

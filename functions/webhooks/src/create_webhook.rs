@@ -1,5 +1,3 @@
-//! `POST /webhooks`: adds an endpoint.
-
 use api::openapi::{BadBody, Refused, WEBHOOKS};
 use api::scope_guard::WebhooksWrite;
 use api::{ApiResult, Caller, FieldValue, HeldToken, RequestBody};

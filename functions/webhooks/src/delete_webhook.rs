@@ -1,5 +1,3 @@
-//! `DELETE /webhooks/{webhook}`: deletes an endpoint.
-
 use api::openapi::{Invalid, Missing, Refused, WEBHOOKS};
 use api::scope_guard::WebhooksWrite;
 use api::{ApiError, ApiResult, Caller, Id, Params};

@@ -9,7 +9,7 @@ use serde_json::Value;
 pub enum Invocation {
     Request(Box<LambdaRequest>),
     Batch(SqsEvent),
-    /// The schedule, once a minute.
+    /// Once a minute.
     Tick,
 }
 

@@ -33,11 +33,10 @@ use webhook_delivery::WebhookService;
 
 pub use invocation::Invocation;
 
-/// State of the handlers.
 #[derive(Clone)]
 pub struct App {
     pub api: Api,
-    /// Which addresses may be endpoints.
+    /// Decides which addresses may be endpoints.
     pub egress: Egress,
     pub webhooks: WebhookService,
 }
@@ -61,7 +60,7 @@ api::routes!(
     redeliver
 );
 
-/// The routes, to be completed by [`api::finish`].
+/// To be completed by [`api::finish`].
 pub fn router(app: App) -> Router {
     routes()
         .route("/account/webhooks", get(webhooks_page::show_webhooks).post(webhooks_forms::act_on_webhook))

@@ -1,5 +1,3 @@
-//! `GET /webhooks/{webhook}/deliveries`: lists the deliveries to an endpoint.
-
 use api::openapi::{Invalid, Missing, Refused, WEBHOOKS};
 use api::scope_guard::WebhooksWrite;
 use api::{ApiError, ApiResult, Caller, FieldValue, Fields, Id, Params};

@@ -1,5 +1,3 @@
-//! `GET /webhooks`: lists the endpoints.
-
 use api::openapi::{Invalid, Refused, WEBHOOKS};
 use api::scope_guard::WebhooksWrite;
 use api::{ApiResult, Caller, Params};

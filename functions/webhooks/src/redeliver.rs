@@ -1,5 +1,3 @@
-//! `POST /webhooks/{webhook}/deliveries/{delivery}/redeliver`: sends an event again.
-
 use api::openapi::{BadBody, Missing, Refused, WEBHOOKS};
 use api::scope_guard::WebhooksWrite;
 use api::{ApiError, ApiResult, Caller, RequestBody, Segments, path_id};
@@ -48,7 +46,6 @@ pub(crate) async fn redeliver(
     }
 }
 
-/// The result of a redelivery.
 pub(crate) enum Redelivered {
     Queued(Box<WebhookDelivery>),
     NotFound,
@@ -57,7 +54,7 @@ pub(crate) enum Redelivered {
 }
 
 impl App {
-    /// Makes a delivery to an endpoint of the owner due now. `check` may refuse the request once the delivery is found.
+    /// Makes the delivery due now. `check` may refuse the request once the delivery is found.
     pub(crate) async fn redeliver<E: From<StorageError>>(
         &self,
         owner: impl Into<Owner>,

@@ -10,7 +10,6 @@ pub(crate) const FIELDS: &[&str] = &["url", "events"];
 
 pub(crate) const CHANGES: &[&str] = &["url", "events", "disabled"];
 
-/// Parses `url` and checks that it may be called.
 pub(crate) fn url(app: &App, fields: &mut Fields) -> FieldValue<EndpointUrl> {
     let raw = match fields.text("url") {
         FieldValue::Value(raw) => raw,
@@ -35,8 +34,7 @@ pub(crate) fn url(app: &App, fields: &mut Fields) -> FieldValue<EndpointUrl> {
     }
 }
 
-/// The reason why a URL may not be called; if the URL looks like one of a local machine, with the
-/// command that forwards events to it.
+/// If the URL looks like one of a local machine, with the command that forwards events to it.
 fn local_hint(refusal: EgressError) -> String {
     match refusal {
         EgressError::Scheme | EgressError::Port | EgressError::NotPublic => {
@@ -46,7 +44,7 @@ fn local_hint(refusal: EgressError) -> String {
     }
 }
 
-/// Parses `events`: each kind at most once. `null` becomes an empty list, which means all events.
+/// Each kind at most once. `null` becomes an empty list, which means all events.
 pub(crate) fn events(fields: &mut Fields) -> FieldValue<Vec<EventKind>> {
     let raw = match fields.bounded_list("events", EventKind::ALL.len()) {
         FieldValue::Value(raw) => raw,

@@ -1,5 +1,3 @@
-//! Responses of the webhook routes.
-
 use chrono::{DateTime, Utc};
 use contract::{DeliveryStatus, Timestamp, Webhook, WebhookStatus, WebhookWithSecret};
 use domain::webhook::{

@@ -1,5 +1,3 @@
-//! `POST /webhooks/{webhook}/rotate`: replaces the secret of an endpoint.
-
 use api::openapi::{BadBody, Missing, Refused, WEBHOOKS};
 use api::scope_guard::WebhooksWrite;
 use api::{ApiError, ApiResult, Caller, Id, RequestBody};

@@ -1,5 +1,3 @@
-//! `GET /webhooks/key`: shows the public key of the deployment.
-
 use api::openapi::{Invalid, Limited, WEBHOOKS};
 use api::{ApiResult, Params, Visitor};
 use axum::Json;

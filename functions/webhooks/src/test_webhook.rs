@@ -1,5 +1,3 @@
-//! `POST /webhooks/{webhook}/test`: sends a test event.
-
 use api::openapi::{BadBody, Missing, Refused, WEBHOOKS};
 use api::scope_guard::WebhooksWrite;
 use api::{ApiError, ApiResult, Caller, Id, RequestBody};
@@ -39,7 +37,6 @@ pub(crate) async fn test_webhook(
     Ok((StatusCode::ACCEPTED, Json(delivery_view(&delivery))))
 }
 
-/// The error for an endpoint that does not receive a message.
 pub(crate) fn not_accepted(endpoint: &WebhookEndpoint) -> ApiError {
     match endpoint.status() {
         EndpointStatus::Disabled => {

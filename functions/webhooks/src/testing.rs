@@ -52,12 +52,11 @@ impl Harness {
         Self { webhooks, app, router, token }
     }
 
-    /// Calls the API; returns the status and the body.
+    /// Returns the status and the body.
     pub(crate) async fn call(&self, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
         self.call_with(&self.token, method, path, body).await
     }
 
-    /// A token of the user that is limited to this profile.
     pub(crate) async fn limited_token(&self, profile: &Profile) -> AccessToken {
         let (token, now) = (AccessToken::mint(profile.user_id), self.clock.now());
         let made = TokenGrant::made(profile.user_id, Scopes::from_requested(&[]), now, now + TimeDelta::days(1));
@@ -86,7 +85,6 @@ impl Harness {
         (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
     }
 
-    /// Loads a page as the signed-in user.
     pub(crate) async fn page(&self, path: &str) -> String {
         let here = ClientIp([192, 0, 2, 1].into());
         let cookie = SignedIn::start(&self.app.api, self.user.user_id, here).await.unwrap();
@@ -98,14 +96,14 @@ impl Harness {
         String::from_utf8(bytes.to_vec()).unwrap()
     }
 
-    /// Presses a button of `/account/webhooks`; returns the status and the `Location`.
+    /// Returns the status and the `Location`.
     pub(crate) async fn submit(&self, webhook: &str, action: &str) -> (u16, String) {
         let response = self.post("/account/webhooks", &[("webhook", webhook), ("action", action)]).await;
         let location = response.headers().get("location").and_then(|it| it.to_str().ok()).unwrap_or_default();
         (response.status().as_u16(), location.to_owned())
     }
 
-    /// Sends a form as the signed-in user; returns the status and the page.
+    /// Returns the status and the page.
     pub(crate) async fn send_form(&self, path: &str, fields: &[(&str, &str)]) -> (u16, String) {
         let response = self.post(path, fields).await;
         let status = response.status().as_u16();
@@ -132,21 +130,20 @@ impl Harness {
         self.router.clone().oneshot(request).await.unwrap()
     }
 
-    /// Creates an unverified webhook at the endpoint; returns the response of the API.
+    /// Returns the response of the API.
     pub(crate) async fn create_unverified(&self) -> Value {
         let (status, webhook) = self.call("POST", "/webhooks", Some(json!({ "url": self.url }))).await;
         assert_eq!(status, 201, "{webhook}");
         webhook
     }
 
-    /// Creates an enabled webhook at the endpoint.
     pub(crate) async fn webhook(&self) -> Value {
         let webhook = self.create_unverified().await;
         self.verify(webhook_id(&webhook)).await;
         webhook
     }
 
-    /// The deliveries of a webhook as the API lists them, newest first.
+    /// As the API lists them, newest first.
     pub(crate) async fn list_deliveries(&self, webhook: &Value) -> Vec<Value> {
         let (status, list) = self.call("GET", &format!("/webhooks/{}/deliveries", webhook["id"]), None).await;
         assert_eq!(status, 200, "{list}");

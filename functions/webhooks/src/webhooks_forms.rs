@@ -21,7 +21,6 @@ pub(crate) struct WebhookForm {
     csrf: String,
     webhook: String,
     action: Action,
-    /// The id of the delivery to send again.
     #[serde(default)]
     delivery: String,
 }
@@ -36,7 +35,6 @@ enum Action {
     Redeliver,
 }
 
-/// Performs the action of the button that was pressed.
 pub(crate) async fn act_on_webhook(
     State(app): State<App>,
     session: SignedIn,

@@ -15,7 +15,6 @@ use serde::Deserialize;
 
 use crate::App;
 
-/// Deliveries shown per endpoint.
 const SHOWN: u32 = 10;
 
 #[derive(Deserialize)]
@@ -23,7 +22,6 @@ pub(crate) struct WebhooksQuery {
     done: Option<Done>,
 }
 
-/// The action that redirected here.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Done {
@@ -53,7 +51,7 @@ struct WebhookRow {
     created_on: String,
     creator: Option<CreatorView>,
     is_unverified: bool,
-    /// Why it is disabled; `None` if it is not.
+    /// `None` if the endpoint is not disabled.
     disabled: Option<&'static str>,
     disabled_on: Option<String>,
     failing_since: Option<String>,
@@ -78,7 +76,6 @@ struct DeliveryRow {
     /// Whether the event can be delivered again: its first attempt was made.
     can_repeat: bool,
     tries: usize,
-    /// Result of the last attempt.
     last: Option<String>,
     next: Option<String>,
 }
@@ -155,7 +152,7 @@ impl DeliveryRow {
     }
 }
 
-/// Result of an attempt: "HTTP 500 after 120 ms".
+/// "HTTP 500 after 120 ms".
 fn describe_attempt(attempt: &Attempt) -> String {
     let elapsed = attempt.took_ms;
     match (attempt.status, attempt.error.as_deref()) {
