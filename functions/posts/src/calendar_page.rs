@@ -15,10 +15,10 @@ use serde::Deserialize;
 use crate::App;
 use crate::posts_page::excerpt;
 
-/// How much of a text is shown, in characters.
+/// In characters.
 const SHOWN_CHARS: usize = 60;
 
-/// How many posts are read for a page. Each may have 300 KB of text.
+/// Each post may have 300 KB of text.
 const MAX_POSTS: usize = 200;
 
 /// Other years are not shown, so that calculations with dates cannot overflow.
@@ -45,14 +45,14 @@ enum View {
 struct CalendarPage {
     view: View,
     title: String,
-    /// The zone of the times: its city, or UTC.
+    /// Or UTC.
     city: String,
     on: NaiveDate,
     previous: NaiveDate,
     next: NaiveDate,
     days: Vec<CalendarDay>,
     is_empty: bool,
-    /// The number of posts, if there are more.
+    /// `None` if all posts are shown.
     shown_of_more: Option<usize>,
 }
 
@@ -68,7 +68,6 @@ struct Entry {
     id: String,
     time: String,
     text: String,
-    /// The titles of the platforms.
     platforms: String,
     status: PostStatus,
 }
@@ -175,7 +174,7 @@ fn first_of_month(on: NaiveDate) -> NaiveDate {
     on - Days::new(on.day0().into())
 }
 
-/// The start of a day; later, where clocks skip midnight.
+/// The start of the day; later, where clocks skip midnight.
 fn midnight(date: NaiveDate, zone: &TimeZone) -> DateTime<Utc> {
     let local = date.and_time(NaiveTime::MIN);
     zone.instant(local).or_else(|skipped| zone.instant(skipped.later)).unwrap_or_else(|_| local.and_utc())

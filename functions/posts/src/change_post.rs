@@ -1,5 +1,3 @@
-//! `PATCH /posts/{post}`: changes a post.
-
 use api::openapi::{BadBody, Missing, POSTS, Refused, Stale};
 use api::scope_guard::PostsDraft;
 use api::{ApiError, ApiResult, Caller, ErrorBody, Id, RequestBody};

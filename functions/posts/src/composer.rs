@@ -44,8 +44,8 @@ use crate::posts_forms::find;
 use crate::request;
 use crate::response::links;
 
-/// The largest form in KiB. The texts of a post may have 300,000 bytes, and a form writes most bytes
-/// of a text that is not ASCII as three.
+/// The largest form in KiB. The texts of a post may have 300,000 bytes, and a form writes most
+/// bytes of a text that is not ASCII as three.
 const FORM_KIB: usize = 1024;
 
 #[derive(Deserialize)]
@@ -61,30 +61,26 @@ pub(crate) struct PostQuery {
     at: Option<String>,
 }
 
-/// What the last button has done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Done {
     Saved,
     Scheduled,
-    /// Publishing has begun.
     Publishing,
     Unscheduled,
 }
 
-/// The button that sent the form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Action {
-    /// Stores the entries. A draft stays a draft, and a scheduled post gets the time in the form.
+    /// A draft stays a draft, and a scheduled post gets the time in the form.
     Save,
-    /// Schedules the post for the time in the form.
+    /// For the time in the form.
     Schedule,
     PublishNow,
-    /// Makes a scheduled or failed post a draft.
     Unschedule,
     /// Reports everything that would prevent scheduling, and stores nothing.
     Check,
-    /// Adds a reply to the form, and stores nothing.
+    /// Stores nothing.
     AddReply,
     /// Shows the form again, with uploaded files and without what is marked for removal. Stores
     /// nothing.
@@ -142,7 +138,6 @@ pub(crate) async fn show(
     PageRequest::new(&app, &session).await?.render(Some(&post), &entries, report).await
 }
 
-/// Creates a post.
 pub(crate) async fn submit_new(
     State(app): State<App>,
     session: Option<SignedIn>,
@@ -177,7 +172,6 @@ pub(crate) async fn submit_new(
     Ok(form.render(None, &entries, report).await?.into_response())
 }
 
-/// Changes a post.
 pub(crate) async fn submit(
     State(app): State<App>,
     session: Option<SignedIn>,
@@ -228,13 +222,11 @@ struct SignedOutPage<'a> {
     fields: Vec<(&'a str, &'a str)>,
 }
 
-/// Keeps what was entered until the user has signed in.
 fn signed_out(uri: &Uri, entries: &Entries) -> PageResult<Page> {
     let page = SignedOutPage { action: uri.path(), fields: entries.iter().collect() };
     Ok(Page::render("You are signed out", &page)?.status(StatusCode::UNAUTHORIZED))
 }
 
-/// A request of a user for a page, and the accounts that the page offers.
 struct PageRequest<'a> {
     app: &'a App,
     session: &'a SignedIn,
@@ -249,7 +241,7 @@ impl<'a> PageRequest<'a> {
         Ok(Self { app, session, connections })
     }
 
-    /// The page for a button that stores nothing, or for a form without the CSRF token of this session;
+    /// For a button that stores nothing, or for a form without the CSRF token of this session;
     /// `None` for another button.
     async fn render_unstored(
         &self,
@@ -292,7 +284,7 @@ impl<'a> PageRequest<'a> {
         })
     }
 
-    /// Changes a post; returns why it was not changed.
+    /// Returns why the post was not changed.
     async fn change(&self, address: ClientIp, post: Post, request: Changes) -> PageResult<Option<Report>> {
         let changed =
             self.app.scheduling.change_post(self.session.user, post, request).await.map_err(PostsError::from)?;
@@ -310,12 +302,11 @@ impl<'a> PageRequest<'a> {
         }))
     }
 
-    /// The options of an account's platform.
     fn options(&self) -> impl Fn(ConnectionId) -> &'static [OptionSpec] {
         options(self.app, &self.connections)
     }
 
-    /// The body of the request that a button stands for, and what is wrong with the form itself.
+    /// With errors of the form itself.
     fn body(&self, post: Option<&Post>, action: Action, entries: &Entries) -> (Map<String, Value>, ValidationErrors) {
         let mut errors = ValidationErrors::new();
         let scheduled_at = self.scheduled_at(post, action, entries, &mut errors);
@@ -340,7 +331,7 @@ impl<'a> PageRequest<'a> {
         body
     }
 
-    /// The time that a button sets; `None` if it leaves the time as it is.
+    /// `None` if the button leaves the time as it is.
     fn scheduled_at(
         &self,
         post: Option<&Post>,
@@ -369,7 +360,7 @@ impl<'a> PageRequest<'a> {
         }
     }
 
-    /// The draft that these entries would make; `None` without accounts, or with errors.
+    /// `None` without accounts, or with errors.
     async fn draft(&self, entries: &Entries) -> PageResult<Option<Box<Post>>> {
         if entries.accounts().next().is_none() {
             return Ok(None);
@@ -416,7 +407,6 @@ impl<'a> PageRequest<'a> {
     }
 }
 
-/// The options of the platform of each of these accounts.
 fn options(app: &App, connections: &[Connection]) -> impl Fn(ConnectionId) -> &'static [OptionSpec] {
     |id| {
         let account = connections.iter().find(|it| it.connection_id == id);
@@ -454,14 +444,14 @@ fn redirect_after(post: PostId, action: Action, entries: &Entries, account: Opti
     }
 }
 
-/// The origin to which browsers upload: that of a signed link. Empty if none can be signed.
+/// The origin of a signed link. Empty if none can be signed.
 async fn upload_origin(app: &App) -> String {
     let link = app.scheduling.bucket.presigned_get("media", Duration::from_mins(1)).await.unwrap_or_default();
     link.parse::<Uri>().ok().and_then(|it| Some(format!("{}://{}", it.scheme()?, it.authority()?))).unwrap_or_default()
 }
 
 impl Done {
-    /// What the page says, as long as it is true.
+    /// `None` once it is no longer true.
     fn notice(self, post: &Post) -> Option<Notice> {
         let text = match self {
             Self::Saved if post.status == PostStatus::Draft => {

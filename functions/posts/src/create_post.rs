@@ -1,5 +1,3 @@
-//! `POST /posts`: creates a post.
-
 use api::openapi::{BadBody, POSTS, Refused};
 use api::scope_guard::PostsDraft;
 use api::{ApiResult, Caller, RequestBody};

@@ -1,5 +1,3 @@
-//! `DELETE /posts/{post}`: deletes a post.
-
 use api::openapi::{Invalid, Missing, POSTS, Refused, Stale};
 use api::scope_guard::PostsDraft;
 use api::{ApiError, ApiResult, Caller, Id, Params};

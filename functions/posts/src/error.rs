@@ -9,19 +9,17 @@ use scheduling::{NotCreated, SchedulingError};
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PostsError {
-    /// The post does not exist, or belongs to another user.
+    /// Or belongs to another user.
     #[error("post not found")]
     NotFound,
-    /// The post was changed since the revision that the request names.
+    /// Since the revision that the request names.
     #[error("the post was changed")]
     Stale,
-    /// The caller may only write drafts.
     #[error("the token can only write drafts")]
     DraftsOnly,
     /// A request without `If-Match` schedules a draft that was written by a drafts-only token.
     #[error("the revision of the draft is required")]
     RevisionRequired,
-    /// The link to a file of the post could not be signed.
     #[error("no link to the file")]
     NoLink,
     #[error(transparent)]
@@ -63,7 +61,6 @@ impl From<PostsError> for ApiError {
     }
 }
 
-/// Why a request for a new post, or the check of one, was refused.
 pub(crate) fn not_created(caller: &Caller<PostsDraft>, reason: NotCreated) -> ApiError {
     match reason {
         NotCreated::KeyReused => ValidationErrors::one(

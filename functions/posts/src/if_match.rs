@@ -9,7 +9,7 @@ use http::HeaderValue;
 use http::header::IF_MATCH;
 use http::request::Parts;
 
-/// The condition of a request, if it has one.
+/// `None` if the request has no condition.
 pub(crate) struct Condition(pub(crate) Option<IfMatch>);
 
 impl<S: Sync> FromRequestParts<S> for Condition {
@@ -23,7 +23,7 @@ impl<S: Sync> FromRequestParts<S> for Condition {
 }
 
 impl Condition {
-    /// Fails if the request is for another revision, before its body is parsed.
+    /// Called before the body is parsed.
     pub(crate) fn check(&self, post: &Post) -> ApiResult<()> {
         match &self.0 {
             Some(condition) if !condition.matches(post) => Err(ApiError::PreconditionFailed),

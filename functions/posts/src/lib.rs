@@ -24,7 +24,6 @@ use axum::extract::FromRef;
 use axum::routing::{get, post};
 use scheduling::Scheduling;
 
-/// What the handlers need. Created once per process.
 #[derive(Clone)]
 pub struct App {
     pub api: Api,
@@ -39,7 +38,7 @@ impl FromRef<App> for Api {
 
 api::routes!(App: list_posts, create_post, show_post, change_post, delete_post, validate_post, list_attempts);
 
-/// The routes. Complete them with [`api::finish`].
+/// Complete them with [`api::finish`].
 pub fn router(app: App) -> Router {
     routes()
         .route("/account/posts", get(posts_page::show_posts))

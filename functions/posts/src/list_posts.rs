@@ -1,5 +1,3 @@
-//! `GET /posts`: lists posts by page.
-
 use api::openapi::{Invalid, POSTS, Refused};
 use api::scope_guard::PostsRead;
 use api::{ApiResult, Caller, Fields, Paging, Params};

@@ -1,5 +1,3 @@
-//! The posts function on Lambda.
-
 use api::Api;
 use posts::{App, router};
 use scheduling::Scheduling;

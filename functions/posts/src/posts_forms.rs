@@ -26,7 +26,7 @@ pub(crate) struct RevisionForm {
     revision: u64,
 }
 
-/// Changes a post that is not published yet back to a draft.
+/// Makes a post that is not published yet a draft again.
 pub(crate) async fn cancel(
     State(app): State<App>,
     session: SignedIn,
@@ -40,7 +40,7 @@ pub(crate) async fn cancel(
     Ok(Redirect::to("/account/posts?done=cancelled"))
 }
 
-/// Deletes a post that is not public anywhere.
+/// Only a post that is not public anywhere.
 pub(crate) async fn delete(
     State(app): State<App>,
     session: SignedIn,
@@ -56,7 +56,7 @@ pub(crate) async fn delete(
     Ok(Redirect::to("/account/posts?done=deleted"))
 }
 
-/// Publishes a failed post now, to the accounts where it failed.
+/// Publishes the post now, to the accounts where it failed.
 pub(crate) async fn try_again(
     State(app): State<App>,
     session: SignedIn,
@@ -84,13 +84,11 @@ async fn found(app: &App, session: &SignedIn, csrf: &str, post: &str) -> PageRes
     find(app, session, post).await
 }
 
-/// The post of the signed-in user.
 pub(crate) async fn find(app: &App, session: &SignedIn, post: &str) -> PageResult<Post> {
     let id = PostId::parse(post).ok_or(PostsError::NotFound)?;
     app.api.store.post(session.user, id).await?.ok_or_else(|| PostsError::NotFound.into())
 }
 
-/// Changes a post as a form requests.
 async fn changed(app: &App, session: &SignedIn, address: ClientIp, post: Post, change: Changes) -> PageResult<()> {
     check_changed(
         session,
@@ -117,7 +115,7 @@ fn check_changed(session: &SignedIn, address: ClientIp, changed: Changed) -> Pag
     }
 }
 
-/// The error as a sentence for people, who do not know the names of fields.
+/// For people, who do not know the names of fields.
 pub(crate) fn to_sentence(field: &str, message: &str) -> String {
     let text = match message.strip_prefix(field) {
         Some(rest) => format!("{}{rest}", subject(field)),
@@ -154,7 +152,6 @@ fn subject(field: &str) -> String {
 const HERE: &str = "/account/posts";
 const BACK: &str = "Go to your posts";
 
-/// The page for a form that changed nothing.
 fn unchanged_page(title: &str, text: &str) -> PageError {
     PageError::new(StatusCode::UNPROCESSABLE_ENTITY, title, text).with_link(HERE, BACK)
 }

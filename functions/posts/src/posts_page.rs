@@ -42,7 +42,6 @@ pub(crate) struct PostsQuery {
     label: String,
 }
 
-/// Which posts are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum PostFilter {
@@ -54,14 +53,11 @@ enum PostFilter {
     Drafts,
 }
 
-/// What a button of the page has just done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Done {
-    /// The post was changed back to a draft.
     Cancelled,
     Deleted,
-    /// The failed post is being published again.
     TriedAgain,
 }
 
@@ -72,18 +68,16 @@ struct PostsPage<'a> {
     show: PostFilter,
     search: &'a Search,
     accounts: Vec<Choice>,
-    /// The customers with accounts.
     customers: Vec<Choice>,
     counts: Counts,
     done: Option<Done>,
-    /// The zone of the times: its city, or UTC.
+    /// Or UTC.
     city: String,
     days: Vec<Day>,
     before: Option<u32>,
     after: Option<u32>,
 }
 
-/// An account or a customer in the search form.
 struct Choice {
     id: String,
     name: String,
@@ -132,7 +126,7 @@ pub(crate) async fn show_posts(
     Ok(page.with_images())
 }
 
-/// The posts of a page, and the number of posts on all pages.
+/// The posts of one page, and the number of posts on all pages.
 async fn load_posts(
     app: &App,
     session: &SignedIn,
@@ -183,7 +177,7 @@ fn customers(connections: &[Connection], search: &Search) -> Vec<Choice> {
     by_name.into_values().collect()
 }
 
-/// Groups the rows by day, in their order.
+/// In the order of the rows.
 fn group_by_day(rows: impl Iterator<Item = (String, Row)>) -> Vec<Day> {
     let mut days: Vec<Day> = Vec::new();
     for (title, row) in rows {
@@ -215,7 +209,7 @@ impl PostFilter {
         Listing { filter: Filter::default(), sort, direction, page: 1, per_page: PER_PAGE }
     }
 
-    /// The name in URLs.
+    /// In URLs.
     const fn name(self) -> &'static str {
         match self {
             Self::Coming => "coming",
@@ -225,7 +219,6 @@ impl PostFilter {
         }
     }
 
-    /// The name of the tab, and its number of posts.
     fn tab(self, counts: &Counts) -> (&'static str, u64) {
         match self {
             Self::Coming => ("Scheduled", counts.scheduled + counts.publishing),

@@ -28,13 +28,11 @@ pub(crate) const FIELDS: &[&str] =
 
 const TARGET_FIELDS: &[&str] = &["connected_account_id", "content", "media", "thread", "options"];
 
-/// The most characters of an option, whatever its platform accepts.
+/// Whatever the platform of the option accepts.
 const MAX_OPTION_CHARS: usize = 10_000;
 
-/// The most entries of an option that is a list.
 const MAX_OPTION_ENTRIES: usize = 100;
 
-/// A new post, with all errors.
 pub(crate) fn new_post(mut fields: Fields, authority: Authority, now: DateTime<Utc>) -> NewPost {
     let text = content(&mut fields).value().unwrap_or_default();
     let mut targets = platforms(&mut fields).unwrap_or_default();
@@ -55,7 +53,6 @@ pub(crate) fn new_post(mut fields: Fields, authority: Authority, now: DateTime<U
     }
 }
 
-/// Changes of a post, with all errors.
 pub(crate) fn changes(
     mut fields: Fields,
     authority: Authority,
@@ -139,8 +136,8 @@ fn labels(fields: &mut Fields) -> FieldValue<Vec<Label>> {
     })
 }
 
-/// `scheduled_at`. An invalid time counts as now, so that the response reports everything else that
-/// prevents scheduling. Its error prevents the write.
+/// An invalid time counts as now, so that the response reports everything else that prevents
+/// scheduling. Its error prevents the write.
 pub(crate) fn scheduled_at(fields: &mut Fields, now: DateTime<Utc>) -> FieldValue<DateTime<Utc>> {
     match fields.text("scheduled_at") {
         FieldValue::Value(raw) => FieldValue::Value(parse_schedule(&raw, now).unwrap_or_else(|error| {
@@ -153,7 +150,7 @@ pub(crate) fn scheduled_at(fields: &mut Fields, now: DateTime<Utc>) -> FieldValu
     }
 }
 
-/// `platforms`; `None` if absent, empty if `null`.
+/// `None` if absent, empty if `null`.
 pub(crate) fn platforms(fields: &mut Fields) -> Option<Vec<NewTarget>> {
     let entries = fields.bounded_list("platforms", MAX_TARGETS).change()?.unwrap_or_default();
     let targets = entries.into_iter().enumerate().filter_map(|(index, entry)| {
@@ -186,7 +183,7 @@ fn target(entry: &mut Fields, index: usize) -> Option<NewTarget> {
     Some(NewTarget { index, connection_id: connection_id?, text, media, thread, options, consented_at: None })
 }
 
-/// `options` of a target. Its platform, which decides on names and values, is not known here.
+/// The platform, which decides on names and values, is not known here.
 fn parse_options(entry: &mut Fields) -> RequestedOptions {
     let entries = entry.object("options", MAX_OPTIONS).value().unwrap_or_default();
     let mut set = Vec::new();
@@ -201,7 +198,7 @@ fn parse_options(entry: &mut Fields) -> RequestedOptions {
     RequestedOptions { said: set.into_iter().collect(), unsaid: removed }
 }
 
-/// The value of an option; `None` for null.
+/// `None` for null.
 fn parse_option(value: Value) -> Result<Option<OptionValue>, &'static str> {
     const KINDS: &str = "must be a string, a whole number, true, false, or a list of strings";
     Ok(Some(match value {
@@ -224,7 +221,6 @@ fn parse_option(value: Value) -> Result<Option<OptionValue>, &'static str> {
     }))
 }
 
-/// `media` of the post or of one of its targets.
 pub(crate) fn media(fields: &mut Fields) -> FieldValue<Vec<MediaReference>> {
     fields.bounded_list("media", MAX_MEDIA).map(|entries| media_files(fields, entries))
 }
@@ -259,7 +255,6 @@ fn media_files(fields: &mut Fields, entries: Vec<Value>) -> Vec<MediaReference> 
     files
 }
 
-/// `thread` of the post or of one of its targets.
 fn thread(fields: &mut Fields) -> FieldValue<Vec<NewSegment>> {
     fields.bounded_list("thread", MAX_REPLIES).map(|entries| {
         let mut replies = Vec::new();
@@ -280,8 +275,8 @@ fn thread(fields: &mut Fields) -> FieldValue<Vec<NewSegment>> {
     })
 }
 
-/// Limits the files that a request names in all its lists. Beyond the limit, the files of replies
-/// and targets are not checked.
+/// Counts the files of all lists of a request. Beyond the limit, the files of replies and targets
+/// are not checked.
 pub(crate) fn check_file_limits(
     fields: &mut Fields,
     media: &[MediaReference],

@@ -1,5 +1,3 @@
-//! Responses of the post routes.
-
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::time::Duration;
@@ -20,11 +18,10 @@ use serde_json::{Map, Value};
 
 use crate::App;
 
-/// How long a link to a file is valid: the hour that clients are promised, and another one as a
-/// margin.
+/// The hour that clients are promised, and another one as a margin.
 const LINK_LASTS: Duration = Duration::from_hours(2);
 
-/// The post as the API shows it. Links to the files are signed here, without a call.
+/// Links to the files are signed here, without a call.
 pub(crate) async fn view(app: &App, post: &Post) -> contract::Post {
     let paths = post.files().map(|it| MediaPath::new(post.user_id, it.media_id, it.mime_type));
     let links = links(&app.scheduling.bucket, paths).await;
@@ -46,12 +43,12 @@ pub(crate) async fn view(app: &App, post: &Post) -> contract::Post {
     }
 }
 
-/// A response with one post, and its revision as `etag`.
+/// The revision is the `etag`.
 pub(crate) async fn respond(app: &App, status: StatusCode, post: &Post) -> Response {
     (status, [(ETAG, post.entity_tag())], Json(view(app, post).await)).into_response()
 }
 
-/// A link to each of these files, which may contain duplicates.
+/// The paths may contain duplicates.
 pub(crate) async fn links(bucket: &Bucket, paths: impl Iterator<Item = MediaPath>) -> Links {
     let mut links = BTreeMap::new();
     for path in paths {
@@ -89,7 +86,7 @@ fn target_view(post: &Post, target: &Target, links: &Links) -> contract::PostPla
     }
 }
 
-/// Null where there are files alone.
+/// `None` where there are files alone.
 fn content(text: &str) -> Option<String> {
     Some(text.to_owned()).filter(|it| !it.is_empty())
 }

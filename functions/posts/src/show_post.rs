@@ -1,5 +1,3 @@
-//! `GET /posts/{post}`: shows a post.
-
 use api::openapi::{Invalid, Missing, POSTS, Refused};
 use api::scope_guard::PostsRead;
 use api::{ApiError, ApiResult, Caller, Id, Params};

@@ -1,5 +1,5 @@
-//! The consent that a platform requires for each post: which account needs one, and the form in which a person gives it.
-//! The connections function shows the page with that form.
+//! The consent that a platform requires for each post: which account needs one, and the form in
+//! which a person gives it. The connections function shows the page with that form.
 
 use api::page::{ConsentAction, ConsentProblem, Page, PageError, PageForm, PageResult, consent_page};
 use api::{ClientIp, Fields, Segments, SignedIn};
@@ -21,17 +21,14 @@ use crate::posts_forms::{self, RevisionForm, find};
 use crate::request;
 use crate::response::links;
 
-/// The form of the page of consent, as a person has sent it.
 pub(super) struct GivenConsent {
     pub(super) account: ConnectionId,
-    /// The post with the choices of the person.
     pub(super) entries: Entries,
     pub(super) problem: Option<ConsentProblem>,
     condition: IfMatch,
 }
 
-/// Stores what a person chose on the page of consent, and publishes or schedules the post once no other account needs a
-/// consent.
+/// Publishes or schedules the post once no other account needs a consent.
 pub(crate) async fn submit_consent(
     State(app): State<App>,
     session: SignedIn,
@@ -78,7 +75,6 @@ pub(crate) async fn submit_consent(
 }
 
 impl GivenConsent {
-    /// Reads the form for a target of the post.
     pub(super) fn new(post: &Post, target: &Target, given: &Entries, zone: &TimeZone) -> PageResult<Self> {
         let promotes = given
             .is_checked("disclose")
@@ -94,7 +90,7 @@ impl GivenConsent {
         })
     }
 
-    /// The change that stores the choices, and the consent if they have no problem.
+    /// Stores the consent only if the choices have no problem.
     pub(super) fn changes(&self, fields: Fields, authority: Authority, now: DateTime<Utc>) -> Changes {
         let mut changes = request::changes(fields, authority, Some(self.condition.clone()), now);
         let targets = changes.targets.iter_mut().flatten();
@@ -125,7 +121,6 @@ fn has_consented(target: &Target) -> bool {
     target.consented_at.is_some()
 }
 
-/// Redirects to a file of a post, for pages of functions that cannot sign links.
 pub(crate) async fn show_file(
     State(app): State<App>,
     session: SignedIn,
@@ -134,7 +129,6 @@ pub(crate) async fn show_file(
     file_link(&app, &find(&app, &session, &post).await?, &file).await
 }
 
-/// Redirects to a file of this post.
 pub(super) async fn file_link(app: &App, post: &Post, file: &str) -> PageResult<Redirect> {
     let file = MediaId::parse(file).and_then(|id| post.files().find(|it| it.media_id == id));
     let file = file.ok_or(PostsError::NotFound)?;
@@ -145,7 +139,7 @@ pub(super) async fn file_link(app: &App, post: &Post, file: &str) -> PageResult<
 }
 
 impl PageRequest<'_> {
-    /// The accounts for which a person has to agree to the terms of the platform before this button publishes the post.
+    /// Before this button publishes the post, a person has to agree to these accounts' terms.
     pub(super) fn accounts_before_publication(
         &self,
         post: Option<&Post>,
@@ -192,8 +186,8 @@ impl PageRequest<'_> {
         body
     }
 
-    /// The accounts for which a person has to agree to the terms of the platform before the post that these entries make
-    /// can be published. An unchanged target needs none if it `is_settled`.
+    /// A person has to agree to these accounts' terms before the post of these entries can be
+    /// published. An unchanged target needs no consent if it `is_settled`.
     fn awaiting_consent(
         &self,
         post: Option<&Post>,
@@ -219,7 +213,6 @@ impl PageRequest<'_> {
     }
 }
 
-/// Whether two requests publish the same to an account.
 fn are_same_for(account: ConnectionId, one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
     let entry = |body: &Map<String, Value>| {
         let entries = body["platforms"].as_array().into_iter().flatten();

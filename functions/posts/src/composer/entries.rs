@@ -19,10 +19,10 @@ use serde_json::{Map, Value, json};
 
 use super::local_time;
 
-/// The most accounts with files or replies of their own that a form keeps.
+/// With files or replies of their own.
 const MAX_ACCOUNTS: usize = 100;
 
-/// The value that browsers send for a box that is checked.
+/// The value that browsers send for a checked box.
 const ON: &str = "on";
 
 /// The fields of the form, by name. A box that is not checked is absent.
@@ -38,7 +38,7 @@ impl From<BTreeMap<String, String>> for Entries {
 }
 
 impl Entries {
-    /// The form of a stored post, with its time in this zone.
+    /// The time of the post is shown in this zone.
     pub(super) fn from_post(post: &Post, zone: &TimeZone) -> Self {
         let mut entries = Self::default();
         entries.set("content", post.text.as_str());
@@ -54,7 +54,6 @@ impl Entries {
         entries
     }
 
-    /// The form of a new post with the content of another.
     pub(super) fn duplicate(post: &Post) -> Self {
         let mut entries = Self::from_post(post, &TimeZone::utc());
         // An external id names one post.
@@ -114,7 +113,7 @@ impl Entries {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// The value of a field; empty if the form does not have it.
+    /// Empty if the form does not have the field.
     pub(super) fn get(&self, name: &str) -> &str {
         self.0.get(name).map_or("", String::as_str)
     }
@@ -160,7 +159,6 @@ impl Entries {
         entries
     }
 
-    /// Sets the time as the form has it.
     pub(super) fn set_time(&mut self, raw: &str) {
         self.set("at", raw);
     }
@@ -179,7 +177,7 @@ impl Entries {
         self.set(name, ON);
     }
 
-    /// The accounts whose boxes are checked, each with its prefix in names.
+    /// The checked ones, each with its prefix in names.
     pub(super) fn accounts(&self) -> impl Iterator<Item = (ConnectionId, String)> {
         let checked: BTreeSet<_> =
             self.0.keys().filter_map(|it| ConnectionId::parse(it.strip_prefix("to.")?)).collect();
@@ -187,14 +185,14 @@ impl Entries {
         checked.into_iter().take(MAX_TARGETS + 1).map(|it| (it, account_prefix(it)))
     }
 
-    /// The prefixes of the files below a prefix, without those that are being removed.
+    /// The prefixes of the files, without those that are being removed.
     pub(super) fn files(&self, prefix: &str) -> Vec<String> {
         let names = (0..MAX_MEDIA).map(|it| format!("{prefix}media.{it}"));
         let is_kept = |it: &String| self.is_checked(&format!("{it}.path")) && !self.is_checked(&format!("{it}.remove"));
         names.filter(is_kept).collect()
     }
 
-    /// The prefixes of the replies below a prefix, without those that are being removed.
+    /// The prefixes of the replies, without those that are being removed.
     pub(super) fn replies(&self, prefix: &str) -> Vec<String> {
         let names = (0..MAX_REPLIES).map(|it| format!("{prefix}thread.{it}"));
         let is_kept =
@@ -202,14 +200,13 @@ impl Entries {
         names.filter(is_kept).collect()
     }
 
-    /// The files of the form.
     pub(super) fn paths(&self) -> impl Iterator<Item = MediaPath> {
         let paths = self.0.iter().filter(|it| it.0.rsplit('.').next() == Some("path"));
         paths.filter_map(|it| MediaPath::parse(it.1).ok())
     }
 
-    /// Adds what was uploaded, removes what is marked for removal and numbers the rest anew, so that
-    /// names and paths of errors agree.
+    /// Adds what was uploaded, removes what is marked for removal and numbers the rest anew, so
+    /// that names and paths of errors agree.
     pub(super) fn renumbered(&self) -> Self {
         let mut next = Self(self.0.iter().filter(|it| !is_numbered(it.0)).map(owned).collect());
         // An account that is not chosen keeps what was entered for it.
@@ -262,12 +259,12 @@ impl Entries {
         }
     }
 
-    /// Adds an empty reply. The page offers this up to the most that any platform takes.
+    /// The page offers this up to the most that any platform takes.
     pub(super) fn add_reply(&mut self) {
         self.set(&format!("thread.{}.content", self.replies("").len()), "");
     }
 
-    /// The body of the API, without a time. `options` are those of an account's platform.
+    /// Without a time. `options` are those of an account's platform.
     pub(super) fn body(&self, options: impl Fn(ConnectionId) -> &'static [OptionSpec]) -> Map<String, Value> {
         let platforms: Vec<_> = self.accounts().map(|(id, prefix)| self.target(id, &prefix, options(id))).collect();
         let labels = self.get("labels").lines().filter(|it| !it.trim().is_empty());
@@ -313,17 +310,16 @@ impl Entries {
         self.replies(prefix).into_iter().map(reply).collect()
     }
 
-    /// The local time in the form; `None` if it is empty or not a time.
+    /// `None` if the field is empty or not a time.
     pub(super) fn local_time(&self) -> Option<NaiveDateTime> {
         local_time::parse(self.get("at").trim())
     }
 
-    /// Whether the form has this time.
     pub(super) fn has_time(&self, at: DateTime<Utc>, zone: &TimeZone) -> bool {
         self.get("at") == local_time::show(at, zone)
     }
 
-    /// The name in the form of a field in an error of the API.
+    /// `field` is one of an error of the API.
     pub(super) fn field_name(&self, field: &str) -> String {
         let place = field.strip_prefix("platforms.").and_then(|it| {
             let (index, rest) = it.split_once('.')?;
@@ -338,7 +334,7 @@ impl Entries {
     }
 }
 
-/// The prefix of the fields of an account, and the name of its box.
+/// Also the name of the account's box.
 pub(super) fn account_prefix(id: ConnectionId) -> String {
     format!("to.{id}")
 }
@@ -347,7 +343,6 @@ fn owned((name, value): (&String, &String)) -> (String, String) {
     (name.clone(), value.clone())
 }
 
-/// Whether a field belongs to a file, a reply or an upload.
 fn is_numbered(name: &str) -> bool {
     let of_post = name.strip_prefix("to.").and_then(|it| it.split_once('.')).map_or(name, |it| it.1);
     of_post.starts_with("media.") || of_post.starts_with("thread.") || name.starts_with("add.")
@@ -357,8 +352,7 @@ fn text_or_null(text: &str) -> Value {
     if text.trim().is_empty() { Value::Null } else { text.into() }
 }
 
-/// The value of an option as the API takes it; `None` for an empty field. A value of another type is
-/// returned as a text, for the API to refuse.
+/// `None` for an empty field. A value of another type is returned as a text, for the API to refuse.
 fn option_value(kind: OptionKind, raw: &str) -> Option<Value> {
     let trimmed = raw.trim();
     if trimmed.is_empty() {

@@ -1,5 +1,5 @@
-//! The consent of a customer with a connect link, who has no session. The connections function shows the page of the link; it
-//! explains what has changed, and ends the link.
+//! The consent of a customer with a connect link, who has no session. The connections function
+//! shows the page of the link; it explains what has changed, and ends the link.
 
 use api::page::{PageError, PageForm, PageResult, link_consent_page};
 use api::{GuestCookie, RequestedLink, Segments};
@@ -21,14 +21,13 @@ use crate::App;
 use crate::error::PostsError;
 use crate::posts_forms::to_sentence;
 
-/// The post of a link that this browser may use.
 enum LinkPost {
     Found(Box<Post>),
-    /// The page of the link says why there is none.
+    /// The page of the link explains why there is none.
     None(Redirect),
 }
 
-/// Stores what the customer chose for an account of the post. Publishes and schedules nothing.
+/// Publishes and schedules nothing.
 pub(crate) async fn submit_link_consent(
     State(app): State<App>,
     cookie: Option<GuestCookie>,
@@ -80,7 +79,6 @@ async fn store_consent(
     }
 }
 
-/// Redirects to a file of the post.
 pub(crate) async fn show_link_file(
     State(app): State<App>,
     cookie: Option<GuestCookie>,
@@ -134,7 +132,6 @@ fn check_publishable(
     }
 }
 
-/// The errors of the fields below this prefix.
 fn sentences(errors: &ValidationErrors, prefix: &str) -> String {
     let own = errors.iter().filter(|(field, _)| field.starts_with(prefix));
     own.map(|(field, message)| to_sentence(field, message)).collect::<Vec<_>>().join(" ")

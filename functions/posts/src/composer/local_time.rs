@@ -10,7 +10,7 @@ pub(super) fn parse(raw: &str) -> Option<NaiveDateTime> {
     FORMATS.iter().find_map(|it| NaiveDateTime::parse_from_str(raw, it).ok())
 }
 
-/// The value for a time, with seconds only if it has some.
+/// With seconds only if there are some.
 pub(super) fn show(at: DateTime<Utc>, zone: &TimeZone) -> String {
     let format = if at.timestamp_millis() % 60_000 == 0 { FORMATS[0] } else { FORMATS[2] };
     zone.local(at).format(format).to_string()

@@ -14,7 +14,7 @@ use domain::rules::{Frame, Rules};
 use domain::web_address::is_web_address;
 use http::Uri;
 
-/// The option that says whether the first link of a post is shown as a card.
+/// Decides whether the first link of a post is shown as a card.
 const LINK_PREVIEW: &str = "link_preview";
 
 pub(super) struct AccountPreview {
@@ -29,18 +29,16 @@ pub(super) struct SegmentPreview {
     /// "Reply 1"; `None` for the post.
     pub(super) label: Option<String>,
     pub(super) text: Vec<TextPart>,
-    /// Whether the platform does not show the text.
     pub(super) is_hidden: bool,
     /// "212 of 300 characters".
     pub(super) length: Option<String>,
     pub(super) images: Vec<ImagePreview>,
     /// The kinds of the other files, such as "Video".
     pub(super) others: Vec<&'static str>,
-    /// How images are changed.
+    /// Changes of the images.
     pub(super) notes: Vec<String>,
-    /// Why the platform would refuse the segment.
     pub(super) errors: Vec<String>,
-    /// The host that the card of the first link leads to.
+    /// The host of the first link.
     pub(super) card: Option<String>,
 }
 
@@ -55,12 +53,10 @@ pub(super) struct TextPart {
     pub(super) is_link: bool,
 }
 
-/// What the previews of a post are made from.
 pub(super) struct Previews<'a> {
     pub(super) post: &'a Post,
     pub(super) connections: &'a [Connection],
     pub(super) links: &'a BTreeMap<MediaId, String>,
-    /// Whether the platform with this name has an option.
     pub(super) has_option: &'a dyn Fn(&str, &str) -> bool,
 }
 
@@ -144,7 +140,7 @@ impl Previews<'_> {
     }
 }
 
-/// The text with its links at their positions, shortened where the platform shows them so.
+/// With the links at their positions, shortened where the platform does so.
 fn displayed(written: &str, rules: &Rules) -> (String, Vec<Link>) {
     if rules.shortens_links() {
         let DisplayText { text, links } = DisplayText::new(written);

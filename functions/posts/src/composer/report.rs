@@ -8,7 +8,7 @@ use scheduling::{NotCreated, Warning};
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Report {
-    /// That of the response: of an error if nothing was stored.
+    /// An error if nothing was stored.
     pub(super) status: StatusCode,
     /// What happened, or why nothing did.
     pub(super) notice: Option<Notice>,

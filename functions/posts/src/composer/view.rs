@@ -1,5 +1,3 @@
-//! What the page of a post shows.
-
 mod account;
 
 use std::collections::BTreeMap;
@@ -21,10 +19,9 @@ use super::preview::{AccountPreview, Previews};
 use super::report::{Notice, Report};
 use crate::posts_forms::to_sentence;
 
-/// What a page is rendered from, in addition to the post and the entries.
 pub(super) struct Context<'a> {
     pub(super) csrf: &'a str,
-    /// The idempotency key of the form of a new post.
+    /// For the form of a new post.
     pub(super) key: String,
     pub(super) links: BTreeMap<MediaId, String>,
     pub(super) connections: &'a [Connection],
@@ -63,7 +60,7 @@ pub(super) struct ComposerPage<'a> {
     files: Vec<FileView>,
     replies: Vec<ReplyView>,
     can_add_reply: bool,
-    /// Whether there is a file or a reply that can be marked for removal.
+    /// A file or a reply can be marked for removal.
     has_parts: bool,
     accounts: Vec<AccountView>,
     /// Empty if no account is chosen, or if the entries have errors.
@@ -71,19 +68,18 @@ pub(super) struct ComposerPage<'a> {
     labels: Field,
     external_id: Field,
     at: Field,
-    /// The city of the time zone, or UTC.
+    /// Or UTC.
     city: String,
     buttons: Vec<Button>,
 }
 
-/// An error, with a link to its field.
 struct Problem {
-    /// The id of the element; `None` if the page has no such field.
+    /// The id of the field's element; `None` if the page has no such field.
     anchor: Option<String>,
     text: String,
 }
 
-/// A field of the form. Its name is also its id.
+/// The name is also the id of the element.
 struct Field {
     name: String,
     value: String,
@@ -112,7 +108,6 @@ struct Button {
     class: &'static str,
 }
 
-/// The errors by the names of fields in the form.
 struct Errors(Vec<(String, String)>);
 
 impl Errors {
@@ -125,7 +120,7 @@ impl Errors {
         self.0.iter().filter(|it| it.0 == name).map(|it| it.1.clone()).collect()
     }
 
-    /// Those of a field and of its parts.
+    /// Errors of the field and of its parts.
     fn within(&self, name: &str) -> impl Iterator<Item = &(String, String)> {
         self.0.iter().filter(move |it| it.0.strip_prefix(name).is_some_and(|it| it.is_empty() || it.starts_with('.')))
     }
@@ -198,7 +193,6 @@ impl<'a> ComposerPage<'a> {
     }
 }
 
-/// Builds the parts of the page from the entries.
 struct Form<'a> {
     context: &'a Context<'a>,
     entries: &'a Entries,
@@ -260,7 +254,7 @@ fn state_sentence(post: &Post, zone: &TimeZone, now: DateTime<Utc>) -> String {
     }
 }
 
-/// The buttons at the end of the form, the most likely one first.
+/// The most likely one first.
 fn buttons(post: Option<&Post>) -> Vec<Button> {
     let button = |action, label, class| Button { action, label, class };
     let unschedule = || button("unschedule", "Change to draft", "quiet");

@@ -1,5 +1,3 @@
-//! A post and its accounts, as the page shows them.
-
 use api::page::{PlatformMark, distance, time};
 use chrono::{DateTime, Utc};
 use domain::delivery::Published;
@@ -12,60 +10,52 @@ use domain::web_address::is_web_address;
 use super::segment_name;
 use crate::response::Links;
 
-/// How much of a post's text is shown, in characters: enough to recognize it.
+/// In characters: enough to recognize the post.
 const SHOWN_CHARS: usize = 280;
 
 const THUMBNAILS: usize = 4;
 
-/// How much of a segment's text is shown next to its state, in characters.
+/// In characters.
 const SEGMENT_CHARS: usize = 80;
 
 #[expect(clippy::struct_excessive_bools, reason = "each is a condition of the template")]
 pub(super) struct Row {
     pub(super) id: String,
     pub(super) revision: u64,
-    /// The time of day; like `distance`, empty for drafts.
+    /// Like `distance`, empty for drafts.
     pub(super) at: String,
     pub(super) distance: String,
     pub(super) text: String,
-    /// The number of images and videos; empty if there are none.
+    /// "2 images and 1 video"; empty without files.
     pub(super) files: String,
-    /// Links to its first images.
     pub(super) thumbnails: Vec<String>,
     /// The replies of the thread, for every account without replies of its own.
     pub(super) replies: Vec<ReplyRow>,
     pub(super) targets: Vec<TargetRow>,
     pub(super) status: PostStatus,
-    /// Whether the post is a draft that an app for drafts wrote last.
+    /// An app for drafts wrote the draft last.
     pub(super) is_from_drafts_app: bool,
-    /// Whether the post can be changed back to a draft.
     pub(super) can_cancel: bool,
-    /// Whether a failed post can be published again now.
     pub(super) can_try_again: bool,
-    /// Whether the user has to reconnect an account first.
     pub(super) must_reconnect: bool,
 }
 
 pub(super) struct ReplyRow {
     /// Empty for a reply with files alone.
     pub(super) text: String,
-    /// The number of images and videos; empty if there are none.
+    /// Like [`Row::files`].
     pub(super) files: String,
 }
 
 pub(super) struct TargetRow {
     pub(super) mark: PlatformMark,
-    /// The title of the platform, or its name if the account is gone.
     pub(super) platform: String,
     pub(super) name: Option<String>,
     pub(super) state: &'static str,
     pub(super) is_good: bool,
     pub(super) is_bad: bool,
-    /// Why the post is not public.
     pub(super) message: Option<String>,
-    /// What to do before trying again.
     pub(super) advice: Option<String>,
-    /// The URL of the public post.
     pub(super) link: Option<String>,
     /// The post, its replies and its first comment; empty if there is only the post.
     pub(super) segments: Vec<SegmentRow>,
@@ -78,9 +68,8 @@ pub(super) struct SegmentRow {
     pub(super) is_bad: bool,
     /// The start of its text, or the number of its files if it has no text.
     pub(super) text: String,
-    /// Why it is not public; `None` if the account shows the same reason.
+    /// `None` if the account shows the same reason.
     pub(super) message: Option<String>,
-    /// Its URL.
     pub(super) link: Option<String>,
 }
 
@@ -113,7 +102,7 @@ impl Row {
         }
     }
 
-    /// Whether calls to platforms may have been made.
+    /// Calls to platforms may have been made.
     pub(super) fn has_attempts(&self) -> bool {
         self.status != PostStatus::Draft
     }
@@ -222,12 +211,11 @@ fn state(status: TargetStatus, error_message: Option<&str>, post: PostStatus) ->
     }
 }
 
-/// A link to what is public; platforms choose its URL.
+/// Platforms choose the URL, so others than web addresses are left out.
 pub(crate) fn public_link(published: Option<&Published>) -> Option<String> {
     published.and_then(|it| it.url.clone()).filter(|it| is_web_address(it))
 }
 
-/// The images of a post that the list shows.
 pub(super) fn thumbnails(post: &Post) -> impl Iterator<Item = MediaPath> {
     let images = post.media.iter().filter(|it| it.mime_type.file_type() == FileType::Image);
     images.take(THUMBNAILS).map(|it| MediaPath::new(post.user_id, it.media_id, it.mime_type))
@@ -248,7 +236,7 @@ fn files(media: &[Attachment]) -> String {
     kinds.into_iter().flatten().collect::<Vec<_>>().join(" and ")
 }
 
-/// The beginning of a text, with an ellipsis if it was cut.
+/// With an ellipsis if the text was cut.
 pub(crate) fn excerpt(text: &str, shown_chars: usize) -> String {
     let text = text.trim();
     match text.char_indices().nth(shown_chars) {

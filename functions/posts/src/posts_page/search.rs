@@ -5,14 +5,12 @@ use domain::post::Filter;
 use domain::text::Label;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// The fields of the form; an empty one does not filter.
+/// An empty field does not filter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Search {
     /// Words of the post.
     pub(super) q: String,
-    /// The id of an account.
     pub(super) account: String,
-    /// The id of a profile.
     pub(super) profile: String,
     pub(super) label: String,
 }
@@ -35,7 +33,7 @@ impl Search {
         self.filter().is_some_and(|it| it == Filter::default())
     }
 
-    /// The fields as the end of a query.
+    /// As the end of a query.
     pub(super) fn query(&self) -> String {
         let fields = [("q", &self.q), ("account", &self.account), ("profile", &self.profile), ("label", &self.label)];
         let given = fields.into_iter().filter(|it| !it.1.is_empty());

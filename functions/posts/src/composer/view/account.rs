@@ -1,5 +1,3 @@
-//! An account in the form of a post: its text, its options and its state.
-
 use api::page::{PlatformMark, date_and_time};
 use domain::connection::Connection;
 use domain::id::ConnectionId;
@@ -16,28 +14,26 @@ pub(super) struct AccountView {
     /// The name of the box.
     pub(super) name: String,
     pub(super) is_checked: bool,
-    /// Whether the post is public on this account, so that nothing can be changed there.
+    /// Nothing can be changed on an account on which the post is public.
     pub(super) is_public: bool,
     pub(super) avatar: Option<String>,
     pub(super) handle: String,
     pub(super) mark: PlatformMark,
     pub(super) platform: String,
     pub(super) state: Option<State>,
-    /// The URL of the public post.
     pub(super) link: Option<String>,
-    /// Why the post is not public there, errors in the account itself, and what to do about it.
+    /// Why the post is not public there, errors in the account itself, and what to do about them.
     pub(super) messages: Vec<String>,
     pub(super) content: Field,
     pub(super) has_no_text: bool,
     pub(super) options: Vec<OptionView>,
-    /// The options that a person chooses on the page of consent.
     pub(super) consent_options: Vec<Field>,
     /// Whether the person has agreed to the platform's terms; `None` if the account is not chosen, or requires no consent.
     pub(super) consent: Option<String>,
-    /// Files and replies of its own; `None` if it uses those of the post.
+    /// `None` if the account uses those of the post.
     pub(super) files: Option<Vec<FileView>>,
     pub(super) replies: Option<Vec<ReplyView>>,
-    /// Whether the part with its own text and options is open.
+    /// The part with the account's own text and options.
     pub(super) is_open: bool,
 }
 
@@ -70,7 +66,7 @@ pub(super) enum Input {
 }
 
 impl Form<'_> {
-    /// The connected accounts, and those of the post that are no longer connected.
+    /// Includes accounts of the post that are no longer connected.
     pub(super) fn accounts(&self, post: Option<&Post>) -> Vec<AccountView> {
         let connections = self.context.connections;
         let target = |id: ConnectionId| post.into_iter().flat_map(|it| &it.targets).find(|it| it.connection_id == id);
@@ -169,7 +165,7 @@ impl Form<'_> {
         }
     }
 
-    /// The errors of an account that belong to no field with a place of its own.
+    /// Errors that belong to no field of the form.
     fn messages(&self, name: &str) -> Vec<String> {
         let options = format!("{name}.options.");
         self.errors.within(name).filter(|it| !it.0.starts_with(&options)).map(|it| it.1.clone()).collect()
