@@ -12,13 +12,13 @@ use storage::{StorageError, Store};
 /// Wrong entries are counted for this long from the first one.
 const WINDOW: TimeDelta = TimeDelta::minutes(15);
 
-const A_USER: u32 = 5;
+const MAX_OF_USER: u32 = 5;
 
 /// Many people may share an address, each with entries of their own.
-const AN_ADDRESS: u32 = 50;
+const MAX_OF_ADDRESS: u32 = 50;
 
 /// While a thousand codes are open, that many guesses hit one of them in one window of 25,000.
-const EVERYONE: u32 = 1000;
+const MAX_OF_EVERYONE: u32 = 1000;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Entry {
@@ -45,9 +45,9 @@ pub(crate) async fn enter(
     // Counted one after the other, so that an entry over the user's limit does not count for others
     // with this IP address.
     let counters = [
-        (format!("codes#user#{user}"), A_USER),
-        (format!("codes#{}", ip.subject()), AN_ADDRESS),
-        ("codes#everyone".to_owned(), EVERYONE),
+        (format!("codes#user#{user}"), MAX_OF_USER),
+        (format!("codes#{}", ip.subject()), MAX_OF_ADDRESS),
+        ("codes#everyone".to_owned(), MAX_OF_EVERYONE),
     ];
     let mut counted = Vec::with_capacity(counters.len());
     for (subject, limit) in &counters {

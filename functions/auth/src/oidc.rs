@@ -70,7 +70,7 @@ struct TokenResponse {
     id_token: SecretString,
 }
 
-const KEPT: TimeDelta = TimeDelta::hours(1);
+const METADATA_LIFETIME: TimeDelta = TimeDelta::hours(1);
 
 const ISSUER_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -189,7 +189,7 @@ impl Oidc {
 
     async fn provider(&self, now: DateTime<Utc>) -> Result<Provider, OidcError> {
         if let Some(cached) = self.discovered.read().await.as_ref()
-            && now - cached.at < KEPT
+            && now - cached.at < METADATA_LIFETIME
         {
             return Ok(cached.provider.clone());
         }
