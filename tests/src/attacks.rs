@@ -35,19 +35,17 @@ use crate::{
     report::say,
 };
 
-/// One attack and its expected result.
 pub struct Attack {
     /// Attacks on the same thing have the same number.
     pub number: u8,
     pub what: &'static str,
-    /// The result that shows that the service is safe.
     pub expected: &'static str,
     /// Returns what was observed if the service is safe, otherwise an error.
     pub run: fn(Arc<AttackTargets>) -> BoxFuture<'static, Result<String>>,
 }
 
-/// A list of attacks with one number: what is tried, what is expected, and the function that tries
-/// it.
+/// Takes the number, and for each attack what is tried, what is expected, and the function that
+/// tries it.
 #[macro_export]
 macro_rules! attacks {
     ($number:literal, [$($what:literal, $expected:literal => $name:ident);* $(;)?]) => {
@@ -91,7 +89,7 @@ pub fn attacks() -> Vec<Attack> {
     all
 }
 
-/// The attacked deployments. An attack that needs other settings starts a [`Harness`] of its own.
+/// An attack that needs other settings starts a [`Harness`] of its own.
 pub struct AttackTargets {
     lifted: Deployment,
     limited: Deployment,
@@ -113,12 +111,12 @@ impl AttackTargets {
         })
     }
 
-    /// A service without rate limits, for attacks that are not about them.
+    /// Without rate limits, for attacks that are not about them.
     pub fn lifted(&self) -> &Deployment {
         &self.lifted
     }
 
-    /// A service with the limits of the specification.
+    /// With the limits of the specification.
     pub fn limited(&self) -> &Deployment {
         &self.limited
     }
@@ -142,7 +140,6 @@ impl Outcome {
         }
     }
 
-    /// The outcome as it is written to the report.
     pub fn json(&self) -> Value {
         json!({
             "number": self.attack.number,
@@ -157,7 +154,7 @@ impl Outcome {
 
 const AT_MOST: Duration = Duration::from_mins(5);
 
-/// Runs these attacks, a few at a time, and returns their outcomes in order.
+/// Runs a few at a time, and returns the outcomes in the order of the attacks.
 pub async fn run(deployments: Arc<AttackTargets>, attacks: Vec<Attack>) -> Vec<Outcome> {
     let outcomes = attacks.into_iter().map(|attack| {
         let deployments = Arc::clone(&deployments);

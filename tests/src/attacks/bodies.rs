@@ -28,7 +28,7 @@ pub(super) fn attacks() -> Vec<Attack> {
 /// Below the limit of a function. A program that is not optimized takes seconds on a busy machine.
 const ANSWERED: Duration = Duration::from_secs(20);
 
-/// Sends a body of exactly 256 KB.
+/// The body has exactly 256 KB.
 async fn send(deployments: &AttackTargets, method: Method, path: &str, body: &str) -> Result<HttpResponse> {
     let api = deployments.lifted().stranger()?.with_token(Some(deployments.lifted().token()));
     let response = api.call(method, path).raw("application/json", body.as_bytes()).send().await?;

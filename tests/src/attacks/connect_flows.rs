@@ -31,7 +31,7 @@ pub(super) fn attacks() -> Vec<Attack> {
     ])
 }
 
-/// Checks that the connect flow is still pending and has connected nothing.
+/// The flow has to be still pending, too.
 async fn ensure_nothing_connected(attacker: &User<'_>, request: &Value) -> Result {
     let status = attacker.api.get(text(request, "poll_url")?).await?.ok(200)?;
     ensure!(status["status"] == "pending", "the connect flow is {status}");
@@ -40,7 +40,6 @@ async fn ensure_nothing_connected(attacker: &User<'_>, request: &Value) -> Resul
     Ok(())
 }
 
-/// The victim allows access at the sandbox platform; returns the last page.
 async fn allow_access(victim: &mut Browser, request: &Value) -> Result<Page> {
     let page = victim.open(text(request, "authorization_url")?).await?;
     victim.press(&page, "Allow", &[]).await
@@ -109,7 +108,6 @@ async fn forged_owner_form(deployments: &AttackTargets) -> Result<String> {
     Ok(format!("{statuses:?}, pending"))
 }
 
-/// A service that lets guests connect accounts.
 async fn start_with_guests() -> Result<(Harness, Deployment)> {
     let mut arguments = vec!["--allow-guests"];
     arguments.extend(LIFTED);

@@ -42,13 +42,12 @@ async fn a_link(user: &User<'_>) -> Result<Link> {
     Ok(Link { url: text(&created.ok(201)?, "url")?.to_owned(), profile })
 }
 
-/// A customer opens the link; returns the page with the platforms.
 async fn opened(browser: &mut Browser, link: &Link) -> Result<Page> {
     let page = browser.open(&link.url).await?;
     browser.press(&page, "Continue", &[]).await
 }
 
-/// The hidden field of a page that proves that a form comes from it.
+/// The hidden field that proves that a form comes from the page.
 fn csrf_of(page: &Page) -> String {
     let fields = page.forms().into_iter().flat_map(|it| it.fields);
     fields.filter(|it| it.name == "csrf").find_map(|it| it.value).unwrap_or_default()
@@ -104,7 +103,6 @@ async fn two_browsers(deployments: &AttackTargets) -> Result<String> {
     Ok("200 and 403, ten times".to_owned())
 }
 
-/// The page of the platform on which a customer of the link gives consent.
 async fn consent(customer: &mut Browser, link: &Link) -> Result<Page> {
     let page = opened(customer, link).await?;
     customer.press(&page, "Sandbox", &[]).await

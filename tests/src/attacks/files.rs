@@ -26,13 +26,12 @@ pub(super) fn attacks() -> Vec<Attack> {
     ])
 }
 
-/// A stack from which Instagram has fetched an image.
 async fn platforms() -> Result<AllPlatforms> {
     let fake: Arc<dyn FakePlatform> = Arc::new(<Instagram>::start(Clock::System).await);
     AllPlatforms::beside(vec![fake], &[]).await
 }
 
-/// The path from which Instagram fetched an image of a new user, with the user's id.
+/// The id of a new user, and the path from which Instagram fetched an image.
 async fn fetched_path(fixture: &AllPlatforms, color: u8) -> Result<(i64, String)> {
     let bytes = picture::png(64, 48, [color, 120, 90]);
     let (user, addresses) = fixture.fetched("instagram", &[(MimeType::Png, bytes)]).await?;
@@ -42,7 +41,7 @@ async fn fetched_path(fixture: &AllPlatforms, color: u8) -> Result<(i64, String)
     Ok((user.id, path))
 }
 
-/// The status of a request for exactly this path: no client normalizes it.
+/// For exactly this path: no client normalizes it.
 async fn status(fixture: &AllPlatforms, path: &str) -> Result<u16> {
     let host = fixture.deployment().origin().trim_start_matches("http://");
     let mut stream = TcpStream::connect(host).await?;

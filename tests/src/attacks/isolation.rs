@@ -43,7 +43,6 @@ struct World {
 }
 
 impl World {
-    /// Creates one of each resource with the token of `user`.
     async fn create(name: &'static str, user: &mut User<'_>, profile: Option<i64>, mark: String) -> Result<Self> {
         let connection = integer(&user.connect(0).await?, "id")?;
         let media = user.picture().await?;
@@ -66,7 +65,6 @@ impl World {
         Ok(Self { name, api, profile, connection, draft, scheduled, media, webhook, delivery, state, mark })
     }
 
-    /// Everything of this world, as its owner sees it.
     async fn snapshot(&self) -> Result<Vec<Value>> {
         let mut paths = vec![
             format!("/posts/{}", self.draft),
@@ -85,7 +83,6 @@ impl World {
         Ok(seen)
     }
 
-    /// The values of a path parameter.
     fn ids(&self, parameter: &str) -> Vec<String> {
         match parameter {
             "post" => vec![self.draft.to_string(), self.scheduled.to_string()],
@@ -100,7 +97,8 @@ impl World {
     }
 }
 
-/// Without what changes by itself: URLs of files, the time that is left, and whether an endpoint responds.
+/// Drops what changes by itself: URLs of files, the time that is left, and whether an endpoint
+/// responds.
 fn without_volatile(value: Value) -> Value {
     const VOLATILE: [&str; 3] = ["media", "expires_in", "failing_since"];
     match value {
@@ -113,7 +111,7 @@ fn without_volatile(value: Value) -> Value {
     }
 }
 
-/// The operations whose path has a parameter: method and path below `/api/v1`.
+/// Method and path below `/api/v1`.
 async fn operations_with_ids(deployment: &Deployment) -> Result<Vec<(Method, String)>> {
     let response = deployment.http().get(format!("{}/openapi.json", deployment.base())).send().await?;
     let document: Value = serde_json::from_str(&response.text().await?)?;
@@ -133,7 +131,7 @@ async fn operations_with_ids(deployment: &Deployment) -> Result<Vec<(Method, Str
     Ok(operations)
 }
 
-/// The path with the ids of `victim`, in each way to write it.
+/// In each way to write the path.
 fn paths_to(victim: &World, template: &str) -> Vec<String> {
     let mut paths = vec![String::new()];
     for part in template.split('/').filter(|it| !it.is_empty()) {
@@ -280,7 +278,6 @@ async fn everything_of_others(deployments: &AttackTargets) -> Result<String> {
     Ok(format!("{} combinations, 0 reads, 0 writes", attempts.count))
 }
 
-/// A world of a new profile, with a token that is limited to it.
 async fn in_profile(name: &'static str, user: &mut User<'_>) -> Result<World> {
     let mark = fresh("mark");
     let profile = json!({ "name": mark, "external_id": mark });

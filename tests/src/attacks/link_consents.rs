@@ -29,7 +29,7 @@ pub(super) fn attacks() -> Vec<Attack> {
     ])
 }
 
-/// The local stack with TikTok, which requires a consent for each direct post.
+/// With TikTok, which requires a consent for each direct post.
 async fn platforms() -> Result<AllPlatforms> {
     let fake: Arc<dyn FakePlatform> = Arc::new(TikTok::<true, true>::start(Clock::System).await);
     AllPlatforms::beside(vec![fake], &[]).await
@@ -39,7 +39,7 @@ async fn a_profile(user: &User<'_>) -> Result<i64> {
     integer(&user.api.post("/profiles", &json!({ "name": "The Harbor" })).await?.ok(201)?, "id")
 }
 
-/// A draft with a video for an account on TikTok; also returns the id of the video.
+/// With a video, whose id is returned.
 async fn a_draft(user: &User<'_>, account: i64) -> Result<(Value, String)> {
     let video = user.upload(MimeType::Mp4.as_str(), &sample(MimeType::Mp4, 1).bytes).await?;
     let platforms = json!([{ "connected_account_id": account }]);
@@ -48,17 +48,13 @@ async fn a_draft(user: &User<'_>, account: i64) -> Result<(Value, String)> {
     Ok((draft, name.trim_end_matches(".mp4").to_owned()))
 }
 
-/// A customer has opened the link for a draft.
 struct Customer<'a> {
     user: User<'a>,
     account: i64,
     draft: Value,
-    /// The id of its video.
     video: String,
     browser: Browser,
-    /// The address of the link.
     url: String,
-    /// The page of consent.
     page: Page,
 }
 
@@ -78,7 +74,6 @@ impl<'a> Customer<'a> {
         Ok(Self { user, account, draft, video, browser, url, page })
     }
 
-    /// The address of the form.
     fn form(&self) -> String {
         format!("{}/{}", self.page.url, self.account)
     }
@@ -100,7 +95,7 @@ impl<'a> Customer<'a> {
     }
 }
 
-/// The hidden field of a page that proves that a form comes from it.
+/// The hidden field that proves that a form comes from the page.
 fn csrf_of(page: &Page) -> String {
     let fields = page.forms().into_iter().flat_map(|it| it.fields);
     fields.filter(|it| it.name == "csrf").find_map(|it| it.value).unwrap_or_default()

@@ -33,7 +33,7 @@ pub(super) fn attacks() -> Vec<Attack> {
     ])
 }
 
-/// Starts a connect flow at a server; returns the flow, and the page to open.
+/// Returns the flow, and the page to open.
 async fn begin_connect_flow(user: &User<'_>, server: &Server) -> Result<(Value, url::Url)> {
     let flow = user.api.call(Method::POST, "/connections/connect/mastodon").send().await?.ok(201)?;
     let field_values = [("server".to_owned(), server.base_url().to_owned())];
@@ -71,7 +71,6 @@ async fn code_of_another_server(_: &AttackTargets) -> Result<String> {
     Ok("failed, no call".to_owned())
 }
 
-/// The local stack and a hostile homeserver that redirects users to an honest one.
 struct Homeservers<N> {
     hostile: N,
     honest: N,
@@ -92,15 +91,14 @@ impl<N: FakePlatform> Homeservers<N> {
         Ok(Self { hostile, honest, deployment, _stack: stack })
     }
 
-    /// A connect flow in which the user names the hostile homeserver; returns the flow and the
-    /// field values.
+    /// The user names the hostile homeserver. Returns the flow and the field values.
     async fn begin_at_hostile(&self, user: &User<'_>) -> Result<(Value, BTreeMap<String, String>)> {
         let flow = user.api.call(Method::POST, "/connections/connect/matrix").send().await?.ok(201)?;
         let field_values = self.hostile.form_values_naming_server().unwrap_or_default();
         Ok((flow, field_values.into_iter().map(|(name, it)| (name, it.expose_secret().to_owned())).collect()))
     }
 
-    /// Checks that our form shows an error and that the hostile homeserver received nothing.
+    /// Our form shows an error, and the hostile homeserver receives nothing.
     async fn ensure_user_stays(self) -> Result<String> {
         let user = self.deployment.new_user().await?;
         let (flow, field_values) = self.begin_at_hostile(&user).await?;

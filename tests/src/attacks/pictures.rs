@@ -24,7 +24,7 @@ pub(super) fn attacks() -> Vec<Attack> {
     ])
 }
 
-/// The maximum lateness of the other user's post.
+/// The maximum for the other user's post.
 const LATE_MS: i64 = 2_000;
 
 async fn png_with_false_dimensions(deployments: &AttackTargets) -> Result<String> {
@@ -83,7 +83,7 @@ async fn struck(deployments: &AttackTargets, seconds: i64, files: &[(&str, Vec<u
     Ok(format!("the other user's is {late_ms} ms late; {message}"))
 }
 
-/// Posts an image that must be resized; returns the lateness.
+/// The image must be resized. Returns the lateness.
 async fn publish_on_time(user: &User<'_>, deployment: &Deployment, connection: &Value, due: &str) -> Result<i64> {
     let path = user.upload("image/png", &picture::png(5_000, 20, [30, 120, 90])).await?;
     let (id, content) = post(user, connection, &path, due).await?;
@@ -102,7 +102,7 @@ async fn post(user: &User<'_>, connection: &Value, path: &str, due: &str) -> Res
     Ok((integer(&user.create(&body).await?, "id")?, content))
 }
 
-/// The final status and error of a post.
+/// Returns the final status and error.
 async fn wait_for_end(user: &User<'_>, id: i64) -> Result<String> {
     let ended = || async {
         let status = text(&user.show(id).await?, "status")?.to_owned();

@@ -41,7 +41,6 @@ pub(super) fn attacks() -> Vec<Attack> {
     all
 }
 
-/// The number of responses with each status.
 fn count_statuses(seen: &[u16]) -> String {
     let mut counted: BTreeMap<u16, usize> = BTreeMap::new();
     for status in seen {
@@ -154,7 +153,7 @@ async fn lists(deployments: &AttackTargets) -> Result<String> {
     Ok(format!("{lists} lists of {posts} posts during {count} writes, all consistent"))
 }
 
-/// Writes posts until `is_over`; returns how many.
+/// Returns how many posts were written.
 async fn write_posts(user: &User<'_>, platforms: &Value, writer: u64, is_over: &AtomicBool) -> Result<u64> {
     let draft = json!({ "content": format!("of {writer}"), "platforms": platforms });
     let mut ids = Vec::new();
@@ -179,7 +178,7 @@ async fn write_posts(user: &User<'_>, platforms: &Value, writer: u64, is_over: &
     Ok(0)
 }
 
-/// Reads lists and checks that each is consistent. Returns the number of lists and of posts.
+/// Checks that each list is consistent. Returns the number of lists and of posts.
 async fn read(user: &User<'_>, reader: usize) -> Result<(usize, usize)> {
     let (mut lists, mut posts) = (0, 0);
     let began = Instant::now();

@@ -37,7 +37,7 @@ pub(super) fn attacks() -> Vec<Attack> {
 
 const BACK: &str = "http://127.0.0.1:33418/back";
 
-/// An app whose client document is on the server of the tests.
+/// Its client document is on the server of the tests.
 struct OauthClient {
     id: String,
     pkce: Pkce,
@@ -49,7 +49,6 @@ impl OauthClient {
         Ok(Self { id: format!("http://{files}/client.json"), pkce: Pkce::random() })
     }
 
-    /// The authorization URL that the app opens.
     fn address(&self, deployment: &Deployment, id: &str, redirect_uri: &str) -> String {
         self.authorize_url_for(deployment, id, redirect_uri, deployment.origin())
     }
@@ -76,7 +75,6 @@ impl OauthClient {
         deployment.sign_in(&mut user.browser, &address, &email).await
     }
 
-    /// Approves the app as the user; returns the code.
     async fn code(&self, user: &mut User<'_>) -> Result<String> {
         let page = self.page(user).await?;
         self.approve(user, &page).await
@@ -129,7 +127,7 @@ fn parameter(url: &Url, name: &str) -> Option<String> {
     url.query_pairs().find(|it| it.0 == name).map(|it| it.1.into_owned())
 }
 
-/// Checks that a page refuses the request and does not redirect.
+/// Also checks that the page does not redirect.
 fn refused(page: &Page, expected: &str) -> Result<()> {
     let is_refused =
         page.status.as_u16() == 400 && page.html.contains(expected) && page.headers.get("refresh").is_none();

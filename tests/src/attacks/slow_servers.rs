@@ -23,7 +23,6 @@ const ORCHARD: usize = 4;
 /// More than one user's calls in flight in the local stack.
 const POSTS: usize = 600;
 
-/// The time of each slow call.
 const SLOW: Duration = Duration::from_secs(30);
 /// Far less than one slow call or fetch takes, and more than a busy machine needs for what does not
 /// wait for them.
@@ -71,7 +70,7 @@ async fn many_slow_publish_calls(deployments: &AttackTargets) -> Result<String> 
     Ok(result)
 }
 
-/// The number of files of one user that are fetched at a time.
+/// The service fetches so many files of one user at a time.
 const FETCHED: usize = 3;
 
 async fn slow_source_urls(deployments: &AttackTargets) -> Result<String> {
@@ -124,7 +123,6 @@ async fn slow_source_urls(deployments: &AttackTargets) -> Result<String> {
     Ok(format!("{fetched} fetched, the others 429; another's upload after {took:?}, a post {late} ms after its second"))
 }
 
-/// The lateness of a user's post on the timeline.
 async fn measure_lateness(user: &User<'_>, account: &Value, due: DateTime<Utc>) -> Result<TimeDelta> {
     let content = fresh("quiet");
     let body = json!({ "content": content, "platforms": targets(&[account])?, "scheduled_at": moment::written(due) });

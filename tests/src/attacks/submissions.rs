@@ -72,7 +72,6 @@ impl SilentServer {
     }
 }
 
-/// Submits the form of a new connect flow `times` times concurrently; returns the statuses.
 async fn submit_concurrently(user: &User<'_>, server: &str, times: usize) -> Result<Vec<u16>> {
     let flow = user.api.call(Method::POST, "/connections/connect/mastodon").send().await?.ok(201)?;
     let page = user.browser.clone().open(text(&flow, "authorization_url")?).await?;

@@ -41,7 +41,7 @@ async fn request(api: &Api) -> Result<HttpResponse> {
     api.call(Method::GET, "/user").without_waiting().send().await
 }
 
-/// Waits until most of a minute is left.
+/// Until most of a minute is left.
 async fn wait_for_new_minute() {
     let second = moment::now().timestamp() % 60;
     if 15 < second {
@@ -119,7 +119,6 @@ async fn sign_out_everywhere(deployments: &AttackTargets) -> Result<String> {
     Ok("both have to sign in".to_owned())
 }
 
-/// A service whose store calls are recorded.
 async fn start_metered() -> Result<(Harness, Deployment)> {
     let stack = Harness::start(&["--meter"]).await?;
     let deployment = Deployment::new(stack.ready().clone()).await?;
@@ -188,7 +187,6 @@ async fn requests_over_limit(_: &AttackTargets) -> Result<String> {
 /// An unused address: those of other clients begin with 127.20 or more.
 const FLOODING: Ipv4Addr = Ipv4Addr::new(127, 7, 7, 7);
 
-/// Lists the MCP tools.
 async fn list_tools(deployment: &Deployment, http: &Client, token: &str) -> Result<reqwest::Response> {
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} });
     let request = http.post(format!("{}/mcp", deployment.origin())).bearer_auth(token);

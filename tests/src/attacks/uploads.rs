@@ -62,7 +62,6 @@ async fn oversized_declaration(deployments: &AttackTargets) -> Result<String> {
     Ok(format!("422: {}", errors["size"][0]))
 }
 
-/// The number of requests that get an upload URL.
 async fn places(user: &User<'_>, body: &Value, requests: usize) -> Result<usize> {
     let responses_in_flight = stream::iter(0..requests).map(async |_| request_upload(user, body).await);
     let responses: Vec<_> = responses_in_flight.buffer_unordered(16).try_collect().await?;
@@ -140,8 +139,8 @@ async fn erased_user_data(_: &AttackTargets) -> Result<String> {
     Ok(format!("{} tables before, none after {passes} passes, 401", found.len()))
 }
 
-/// A user with an item in every table: an account, a published post, a scheduled one, an image, an
-/// idempotency key, an open connect flow.
+/// An account, a published post, a scheduled one, an image, an idempotency key, and an open connect
+/// flow.
 async fn user_in_every_table(deployment: &Deployment) -> Result<User<'_>> {
     let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
@@ -157,7 +156,7 @@ async fn user_in_every_table(deployment: &Deployment) -> Result<User<'_>> {
     Ok(user)
 }
 
-/// The tables that contain this number anywhere, with the number of items.
+/// Counts items that contain this number anywhere; only tables with such items are listed.
 async fn count_items_by_table(stack: &Harness, user: i64) -> Result<Vec<(String, usize)>> {
     let (url, secret) = (format!("{}/", text(stack.stores(), "dynamodb")?), text(stack.stores(), "secret")?);
     let call = async |operation: &str, body: &Value| -> Result<Value> {

@@ -25,7 +25,7 @@ pub(super) fn attacks() -> Vec<Attack> {
     ])
 }
 
-/// Creates webhooks of a user at endpoints of the tests; returns the name of the first.
+/// At endpoints of the tests. Returns the name of the first.
 async fn webhooks(deployments: &AttackTargets, user: &User<'_>, behavior: &str, count: usize) -> Result<String> {
     let files = deployments.lifted().files().ok_or_else(|| TestError::new("there is no server of the tests"))?;
     let names: Vec<_> = (0..count).map(|_| fresh("hook").replace(' ', "-")).collect();
@@ -54,7 +54,6 @@ async fn publish_events(user: &User<'_>, connection: &Value) -> Result {
     try_join_all(posts).await.map(drop)
 }
 
-/// The number of pending messages for the webhooks of a user.
 async fn count_waiting_messages(user: &User<'_>) -> Result<usize> {
     let webhooks = user.api.get("/webhooks").await?.ok(200)?;
     let counts = list(&webhooks, "data")?.iter().map(async |it| {
