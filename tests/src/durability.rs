@@ -29,20 +29,18 @@ use crate::{
     report::{Line, Report, say},
 };
 
-/// Checks that mostly wait and run at the same time.
+/// Most checks wait.
 const AT_ONCE: usize = 4;
 
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Number of power cuts; each leaves three folders.
+    /// Each cut leaves three folders.
     pub cuts: usize,
     pub seed: u64,
 }
 
-/// A check and what it measured.
 type Row = (&'static str, Measured);
 
-/// Runs the checks that `common` names, and prints what they measured.
 pub async fn run(settings: &Settings, common: &Common) -> Result<Report> {
     let shim = &Shim::compile()?;
     let checks: [(&'static str, LocalBoxFuture<'_, Result<Measured>>); 6] = [

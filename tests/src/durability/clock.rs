@@ -53,7 +53,8 @@ impl Scene {
     }
 }
 
-/// What is due within the hour is published late, but once, also after the clock is set right again.
+/// Posts that are due within the hour are late, but published once, also after the clock is set
+/// right again.
 pub(super) async fn jump_forward(shim: &Shim) -> Result<Measured> {
     let scene = Scene::new(shim).await?;
     let mut user = scene.deployment.new_user().await?;
@@ -73,8 +74,8 @@ pub(super) async fn jump_forward(shim: &Shim) -> Result<Measured> {
     scene.measure(&user, &posts).await
 }
 
-/// What was published is not due again, and what was due in some seconds is published once, as soon as
-/// the clock is set right again.
+/// A published post is not due again, and one that was due in some seconds is published once, as
+/// soon as the clock is set right again.
 pub(super) async fn jump_back(shim: &Shim) -> Result<Measured> {
     let scene = Scene::new(shim).await?;
     let mut user = scene.deployment.new_user().await?;
@@ -101,8 +102,8 @@ async fn schedule(user: &User<'_>, connection: &Value, seconds: i64, wanted: Wan
     Ok(promised(id, content, wanted))
 }
 
-/// Publishes a post at once, by the clock of the service. Its rate limit headers are those of another hour,
-/// which [`crate::client::Api`] does not accept.
+/// Publishes a post at once, by the clock of the service. Its rate limit headers are those of
+/// another hour, which [`crate::client::Api`] does not accept.
 async fn publish_now(user: &User<'_>, connection: &Value) -> Result<PromisedPost> {
     let content = fresh("written after the jump");
     let body = json!({ "content": content, "platforms": targets(&[connection])?, "scheduled_at": "now" });

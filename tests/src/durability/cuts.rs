@@ -7,11 +7,11 @@ use super::{
     rng::Rng,
 };
 
-/// The platform's record of public posts.
+/// The platform records public posts in it.
 const PUBLIC_POSTS: &str = "sandbox/journal.jsonl";
 
-/// Numbers of records after which the power is cut, in order. Most cuts are right before and after a
-/// sync, or during a publish call; the others are at changes of names or anywhere.
+/// Numbers of records, in order. Most cuts are right before and after a sync, or during a publish
+/// call; the others are at changes of names or anywhere.
 pub(super) fn choose(log: &Log, count: usize, seed: u64) -> Vec<usize> {
     let around = |records: Vec<usize>| -> Vec<usize> { records.into_iter().flat_map(|it| [it, it + 1]).collect() };
     let syncs = around(indexes(log, Change::is_sync));

@@ -80,7 +80,6 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Uploads a picture and writes posts with it.
     async fn write(&mut self, promises: &mut Promises, posts: u32) -> Result {
         let Self { user, disk, accounts: [a, b], .. } = *self;
         // Each upload has its own color.
@@ -100,8 +99,8 @@ impl Writer<'_> {
     }
 }
 
-/// The promises that a power cut after the first `position` bytes of the log breaks, if nothing is left
-/// that was not synced.
+/// The promises that a power cut after the first `position` bytes of the log breaks, if nothing is
+/// left that was not synced.
 async fn after_power_cut(log: &Log, promises: &Promises, position: u64) -> Result<Broken> {
     let folder = TempDir::new()?;
     let mut replay = Replay::new(log);

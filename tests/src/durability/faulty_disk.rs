@@ -44,7 +44,6 @@ pub(super) struct FaultyDisk {
 }
 
 impl FaultyDisk {
-    /// An empty data folder without faults.
     pub(super) fn new(shim: &Shim) -> Result<Self> {
         let folder = TempDir::new()?;
         let root = folder.path().canonicalize()?;
@@ -58,7 +57,6 @@ impl FaultyDisk {
         &self.data
     }
 
-    /// The environment that loads the shim into a program.
     pub(super) fn variables(&self) -> [(&str, &Path); 4] {
         [
             ("LD_PRELOAD", self.library.as_path()),
@@ -68,12 +66,12 @@ impl FaultyDisk {
         ]
     }
 
-    /// Starts the local stack. The log has the changes of the first one only.
+    /// The log has the changes of the first start only.
     pub(super) async fn start(&self) -> Result<Harness> {
         Harness::start_on(&self.data, 0, &self.variables()).await
     }
 
-    /// Injects these faults, one per line, instead of those before; an empty text ends them.
+    /// One fault per line, in place of those before; an empty text ends them.
     pub(super) fn inject(&self, faults: &str) -> Result {
         let part = self.control.with_extension("part");
         fs::write(&part, faults)?;
@@ -81,7 +79,7 @@ impl FaultyDisk {
         Ok(())
     }
 
-    /// Length of the log, in bytes: of everything that happened before a response that a client has.
+    /// In bytes; includes everything that happened before a response that a client has.
     pub(super) fn position(&self) -> u64 {
         fs::metadata(&self.log).map_or(0, |it| it.len())
     }
@@ -90,7 +88,7 @@ impl FaultyDisk {
         Ok(Log::read(&self.log)?)
     }
 
-    /// Waits until nothing has changed for 300 ms.
+    /// Until nothing has changed for 300 ms.
     pub(super) async fn wait_until_idle(&self) -> Result {
         let until = Instant::now() + Duration::from_secs(30);
         loop {

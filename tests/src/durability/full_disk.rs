@@ -17,7 +17,7 @@ use crate::{
     promises::{self, PromisedPost, Version, Wanted, count_acknowledged},
 };
 
-/// Posts before the fault.
+/// Written before the fault.
 const POSTS: u32 = 24;
 
 /// The fault lasts at least this long; posts become due meanwhile.
@@ -26,7 +26,7 @@ const LASTS: Duration = Duration::from_secs(8);
 /// A delivery whose result could not be stored waits for its lease, 90 s, and for the sweep.
 const PATIENCE: Duration = Duration::from_mins(4);
 
-/// Writes while the fault lasts, and checks afterwards that every acknowledged post is published once.
+/// Checks afterwards that every acknowledged post is published once.
 pub(super) async fn writes_are_refused(shim: &Shim, fault: &str) -> Result<Measured> {
     let disk = FaultyDisk::new(shim)?;
     let harness = disk.start().await?;
@@ -62,7 +62,7 @@ pub(super) async fn writes_are_refused(shim: &Shim, fault: &str) -> Result<Measu
     Ok(Measured { starts: 1, acknowledged: count_acknowledged(&posts), broken, is_loss_expected: false })
 }
 
-/// Sends one request of each kind, and checks that each is refused with a server error.
+/// One of each kind. A server error is the expected response.
 async fn refuse_each_write(
     user: &User<'_>,
     connection: &Value,

@@ -8,7 +8,7 @@ use std::{
 
 const HEADER_BYTES: usize = 32;
 
-/// A change of the data folder. Paths are relative to it.
+/// Paths are relative to the data folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     /// A new file; its inode may have been that of a deleted file.
@@ -49,7 +49,7 @@ pub(super) enum Change {
         from: PathBuf,
         to: PathBuf,
     },
-    /// A file or an empty folder is removed.
+    /// A file or an empty folder.
     Remove {
         path: PathBuf,
     },
@@ -71,7 +71,7 @@ impl Change {
 #[derive(Clone, Debug)]
 pub(super) struct Record {
     pub(super) change: Change,
-    /// Length of the log after this record, in bytes.
+    /// In bytes, with this record.
     pub(super) end: u64,
 }
 
@@ -100,12 +100,11 @@ impl Log {
         Self { bytes: self.bytes.clone(), records }
     }
 
-    /// Number of records in the first `position` bytes.
     pub(super) fn count_until(&self, position: u64) -> usize {
         self.records.partition_point(|it| it.end <= position)
     }
 
-    /// Length of the log after its first `count` records, in bytes.
+    /// The length after the first `count` records, in bytes.
     pub(super) fn position(&self, count: usize) -> u64 {
         count.checked_sub(1).and_then(|last| self.records.get(last)).map_or(0, |it| it.end)
     }

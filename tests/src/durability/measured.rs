@@ -1,5 +1,3 @@
-//! Figures of one check.
-
 use crate::{ensure, error::Result, promises::Broken};
 
 #[derive(Clone, Debug, Default)]
@@ -9,7 +7,7 @@ pub(super) struct Measured {
     /// Successful responses to writes.
     pub(super) acknowledged: usize,
     pub(super) broken: Broken,
-    /// Whether the check proves that a loss is found.
+    /// The check proves that a loss is found.
     pub(super) is_loss_expected: bool,
 }
 

@@ -16,12 +16,12 @@ use crate::{
     promises::Broken,
 };
 
-/// Services that run at the same time. Most of them wait for leases to expire.
+/// Most services wait for leases to expire.
 const STARTS_AT_ONCE: usize = 12;
 
 #[derive(Clone, Copy, Debug)]
 struct Cut {
-    /// Number of records before the cut.
+    /// Records before the cut.
     records: usize,
     variant: Variant,
 }
@@ -48,7 +48,7 @@ fn in_variants(records: usize) -> [Cut; 3] {
     Variant::ALL.map(|variant| Cut { records, variant })
 }
 
-/// Starts the service on what each cut leaves. The cuts are in order.
+/// Each service runs on what a cut leaves. The cuts are in order.
 async fn restart_after(log: &Log, promises: &Promises, cuts: &[Cut], seed: u64) -> Result<Broken> {
     let mut replay = Replay::new(log);
     let starts = cuts.iter().map(|cut| {

@@ -43,7 +43,6 @@ pub(super) struct Upload {
     pub(super) bytes: Vec<u8>,
 }
 
-/// Everything that responses have promised.
 #[derive(Clone, Debug)]
 pub(super) struct Promises {
     pub(super) token: Promised<String>,
@@ -53,7 +52,7 @@ pub(super) struct Promises {
 }
 
 impl Promises {
-    /// A new user with two connected accounts.
+    /// With two connected accounts.
     pub(super) async fn of_new_user<'a>(
         deployment: &'a Deployment,
         disk: &FaultyDisk,
@@ -68,7 +67,7 @@ impl Promises {
         Ok((user, [first, second], promises))
     }
 
-    /// Number of successful responses.
+    /// Successful responses.
     pub(super) fn count(&self) -> usize {
         1 + self.connections.len() + self.uploads.len() + count_acknowledged(&self.posts)
     }
@@ -79,7 +78,7 @@ pub(super) struct Recording {
     pub(super) promises: Promises,
 }
 
-/// Runs the local stack until all posts have ended, and kills it.
+/// Kills the stack once all posts have ended.
 pub(super) async fn record(shim: &Shim) -> Result<Recording> {
     let disk = FaultyDisk::new(shim)?;
     let harness = disk.start().await?;
@@ -109,14 +108,14 @@ pub(super) async fn record(shim: &Shim) -> Result<Recording> {
     Ok(Recording { log, promises })
 }
 
-/// Uploads a picture that is different for each shade.
+/// A different picture for each shade.
 pub(super) async fn upload(user: &User<'_>, disk: &FaultyDisk, shade: u8) -> Result<Promised<Upload>> {
     let bytes = picture::png(64, 48, [shade, 120, 90]);
     let path = user.upload("image/png", &bytes).await?;
     Ok(Promised { at: disk.position(), value: Upload { path, bytes } })
 }
 
-/// Writes posts with several writers. Any request that fails is an error.
+/// Several writers run at once. Any request that fails is an error.
 async fn write_posts(
     user: &User<'_>,
     disk: &FaultyDisk,
@@ -139,7 +138,7 @@ async fn write_posts(
     Ok(try_join_all(writers).await?.into_iter().flatten().collect())
 }
 
-/// Checks that a replay of all records makes the folder as it is: no change escaped the shim.
+/// A replay of all records makes the folder as it is, so no change escaped the shim.
 fn check_completeness(log: &Log, data: &Path) -> Result {
     let mut replay = Replay::new(log);
     replay.advance(log.records.len())?;

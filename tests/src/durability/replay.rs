@@ -52,11 +52,11 @@ pub(super) struct Replay<'a> {
     /// Number of applied records.
     done: usize,
     files: Vec<File>,
-    /// Indexes of files by their current inodes.
+    /// By current inode.
     by_inode: HashMap<u64, usize>,
     names: Names,
     synced_names: Names,
-    /// Changes of names that are not synced, with the index of their record.
+    /// Not synced, with the index of their record.
     pending_names: Vec<(usize, Vec<NameChange>)>,
 }
 
@@ -66,7 +66,7 @@ impl<'a> Replay<'a> {
         Self { log, done: 0, files, by_inode, names: Names::new(), synced_names: Names::new(), pending_names }
     }
 
-    /// Applies records until `count` are applied.
+    /// `count` includes the records that are applied already.
     pub(super) fn advance(&mut self, count: usize) -> io::Result<()> {
         let log = self.log;
         for record in log.records.iter().take(count).skip(self.done) {
@@ -146,7 +146,7 @@ impl<'a> Replay<'a> {
         self.pending_names.retain(|(index, _)| before <= *index);
     }
 
-    /// Writes what a power cut leaves now to the empty folder `to`.
+    /// `to` is an empty folder.
     pub(super) fn write_to(&self, to: &Path, variant: Variant, seed: u64) -> io::Result<()> {
         // A folder comes before what is in it.
         for (path, data) in self.after_power_cut(variant, seed) {
@@ -158,7 +158,7 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// The data of each file; `None` for a folder.
+    /// `None` for a folder.
     pub(super) fn after_power_cut(&self, variant: Variant, seed: u64) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
         let mut rng = Rng::new(seed);
         let mut names = if variant == Variant::Kept { self.names.clone() } else { self.synced_names.clone() };
@@ -189,8 +189,8 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// Whether the file belongs to the platform, which loses nothing, or to a page of the local stack that
-/// no deployment has.
+/// Whether the file belongs to the platform, which loses nothing, or to a page of the local stack
+/// that no deployment has.
 fn is_always_kept(path: &Path) -> bool {
     path.starts_with("sandbox") || path == Path::new("deliveries.jsonl")
 }

@@ -17,7 +17,7 @@ use crate::{
 /// The lease of a delivery whose process died is 90 s; then its outcome is looked up.
 const PATIENCE: Duration = Duration::from_secs(150);
 
-/// The broken ones of the promises until `position`.
+/// Considers the promises until `position`.
 pub(super) async fn find_broken(data: &Path, promises: &Promises, position: u64) -> Result<Broken> {
     let harness = match Harness::start_on(data, 0, &[]).await {
         Ok(harness) => harness,
@@ -59,11 +59,10 @@ enum NewPost {
     Accepted(PromisedPost),
     /// No connection was promised.
     NothingConnected,
-    /// The connections are lost.
     Refused(String),
 }
 
-/// Writes a post on all promised connections. It is published if their credentials can be read.
+/// On all promised connections. The post is published if their credentials can be read.
 async fn publish_anew(user: &User<'_>, promises: &Promises, position: u64) -> Result<NewPost> {
     let connected: Vec<_> = promises.connections.iter().filter(|it| it.at <= position).map(|it| &it.value).collect();
     if connected.is_empty() {
@@ -81,7 +80,7 @@ async fn publish_anew(user: &User<'_>, promises: &Promises, position: u64) -> Re
     Ok(NewPost::Accepted(PromisedPost { id, accounts: connected.len(), has_picture: false, versions }))
 }
 
-/// How an upload differs from what was sent; `None` if it does not.
+/// From what was sent; `None` if there is none.
 async fn difference(user: &User<'_>, upload: &Upload) -> Result<Option<String>> {
     let body = json!({ "content": fresh("a picture after the cut"), "media": [upload.path] });
     let response = user.api.post("/posts", &body).await?;
@@ -94,7 +93,6 @@ async fn difference(user: &User<'_>, upload: &Upload) -> Result<Option<String>> 
     Ok((!is_whole).then(|| format!("the download of {} is {status}, or has other bytes", upload.path)))
 }
 
-/// The pictures on the platform that were not uploaded so.
 async fn damaged_pictures(user: &User<'_>, promises: &Promises) -> Result<Vec<String>> {
     let mut damaged = Vec::new();
     for post in user.deployment.all_posts().await? {

@@ -18,7 +18,7 @@ pub(super) struct File {
     content: Vec<u8>,
     /// As of the last sync.
     synced: Vec<u8>,
-    /// Changes since then, with the index of their record.
+    /// Since the last sync, with the index of their record.
     pending: Vec<(usize, Pending)>,
 }
 
@@ -40,7 +40,7 @@ impl File {
         self.pending.push((index, change));
     }
 
-    /// Moves the changes of earlier records than `before` to the disk.
+    /// Only the changes of earlier records than `before`.
     pub(super) fn sync(&mut self, before: usize) {
         let synced = &mut self.synced;
         self.pending.retain(|(index, change)| {
@@ -52,7 +52,7 @@ impl File {
         });
     }
 
-    /// Forgets the changes of earlier records than `before`: no later sync writes them.
+    /// Only the changes of earlier records than `before`: no later sync writes them.
     pub(super) fn drop_pending(&mut self, before: usize) {
         self.pending.retain(|(index, _)| before <= *index);
     }
@@ -78,7 +78,7 @@ impl File {
     }
 }
 
-/// A write as one write for each sector that it touches.
+/// One write for each sector that the write touches.
 fn sectors(change: &Pending) -> Vec<Pending> {
     let Pending::Write { offset, data } = change else { return vec![change.clone()] };
     let mut parts = Vec::new();
