@@ -13,7 +13,7 @@ use crate::{
     template::{FUNCTIONS, Template, function_name},
 };
 
-/// Writes the template and the functions' folders; returns the template's path.
+/// Returns the template's path.
 ///
 /// Builds with different numbers differ in their bytes, so the emulator treats them as new code.
 pub(super) fn lay_out(template: &Template, programs: &Path, folder: &Path, number: u32) -> Result<PathBuf> {

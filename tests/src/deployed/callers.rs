@@ -6,10 +6,10 @@ use crate::{
     error::{Result, same},
 };
 
-/// The header in which the proxy sends the addresses of clients.
+/// The proxy sends the addresses of clients in it.
 pub(super) const ADDRESS_HEADER: &str = "x-client-address";
 
-/// The secret that only the proxy in front of the deployment knows.
+/// Only the proxy in front of the deployment knows it.
 pub(super) const PROXY_SECRET: &str = "a-secret-of-the-proxy-in-front-of-it";
 
 /// Signing out redirects to the issuer, which recognizes our address as one of its client's, and

@@ -16,7 +16,7 @@ use crate::{
     tools::MINISTACK,
 };
 
-/// A running emulator; it ends with every function when this is dropped.
+/// Ends with every function when this is dropped.
 pub(super) struct Emulator {
     process: ServerProcess,
     port: u16,
@@ -24,7 +24,7 @@ pub(super) struct Emulator {
 }
 
 impl Emulator {
-    /// Starts an emulator whose functions reach AWS at this URL.
+    /// Functions reach AWS at `reached_at`.
     pub(super) async fn start(port: u16, reached_at: &str) -> Result<Self> {
         let folder = TempDir::new()?;
         let path = std::env::var("PATH")?;
@@ -56,12 +56,12 @@ impl Emulator {
         format!("http://localhost:{}", self.port)
     }
 
-    /// A folder that is removed when the emulator ends.
+    /// Removed when the emulator ends.
     pub(super) fn folder(&self) -> &Path {
         self.process.folder()
     }
 
-    /// The environment of a program that acts as the root of the account.
+    /// For a program that acts as the root of the account.
     pub(super) fn administrator(&self) -> [(&'static str, String); 5] {
         [
             ("AWS_ENDPOINT_URL", self.url()),
@@ -72,7 +72,6 @@ impl Emulator {
         ]
     }
 
-    /// A program that acts as the root of the account.
     pub(super) fn command(&self, program: PathBuf) -> Command {
         let mut command = Command::new(program);
         command
@@ -83,12 +82,10 @@ impl Emulator {
         command
     }
 
-    /// A client that acts as the root of the account.
     pub(super) fn root(&self) -> Root {
         Root::new(self.http.clone(), self.url())
     }
 
-    /// The running processes of functions.
     pub(super) fn functions(&self) -> Vec<Function> {
         processes::below(self.folder())
     }

@@ -19,12 +19,11 @@ use tokio::net::TcpListener;
 use super::recorder::{Recorder, Request};
 use crate::error::Result;
 
-/// The target of a proxy, and how it treats requests.
 #[derive(Clone)]
 pub(super) struct ProxyRoute {
     http: Client,
     to: String,
-    /// The host name to forward, once it is known; otherwise the host name of the request.
+    /// The host name to forward, once it is known; otherwise that of the request.
     host: Option<Arc<OnceLock<String>>>,
     recorder: Option<Recorder>,
 }
@@ -35,17 +34,14 @@ impl ProxyRoute {
         Ok(Self { http, to: url, host: None, recorder: None })
     }
 
-    /// Forwards this host name.
     pub(super) fn with_host(self, host: Arc<OnceLock<String>>) -> Self {
         Self { host: Some(host), ..self }
     }
 
-    /// Records all requests.
     pub(super) fn recorded(self, recorder: Recorder) -> Self {
         Self { recorder: Some(recorder), ..self }
     }
 
-    /// Listens on this port until the process ends.
     pub(super) async fn open(self, port: u16) -> Result {
         let listener = TcpListener::bind(("127.0.0.1", port)).await?;
         let router = Router::new().fallback(forward_request).layer(DefaultBodyLimit::disable()).with_state(self);

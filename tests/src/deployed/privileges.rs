@@ -14,17 +14,14 @@ use crate::{
     template::{FUNCTIONS, Template, function_name},
 };
 
-/// A permission: the function, the action and the resource, by their names in the template.
+/// The function, the action and the resource, by their names in the template.
 pub type Permission = (String, String, String);
 
-/// The differences between roles and calls. There should be none.
+/// There should be none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Differences {
-    /// Permissions that were granted and never used.
     pub unused: BTreeSet<Permission>,
-    /// Permissions that were used and not granted.
     pub missing: BTreeSet<Permission>,
-    /// The number of granted permissions.
     pub granted: usize,
 }
 
@@ -44,11 +41,11 @@ impl fmt::Display for Differences {
 /// The prefix of the local stack's tables.
 const LOCAL: &str = "local";
 
-/// The secrets with our client ids and client secrets at platforms. An operator adds them, so the
-/// template cannot list them.
+/// Client ids and client secrets at platforms. An operator adds them, so the template cannot list
+/// them.
 pub const SECRETS: &str = "Secrets/*";
 
-/// These secrets in roles.
+/// [`SECRETS`] as roles name them.
 const SECRETS_ARN: &str =
     "arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:${AWS::StackName}/*";
 
@@ -67,7 +64,6 @@ fn is_deliberately_missing(function: &str, action: &str) -> bool {
     function == "pictures" && action == "s3:ListBucket"
 }
 
-/// Compares what the roles allow with what was used.
 pub(super) fn compare(template: &Template, used: &BTreeSet<Permission>) -> Result<Differences> {
     let granted = granted(template)?;
     let function_grants: BTreeSet<_> =
@@ -77,7 +73,7 @@ pub(super) fn compare(template: &Template, used: &BTreeSet<Permission>) -> Resul
     Ok(Differences { unused: &function_grants - &used, missing: &used - &function_grants, granted: granted.len() })
 }
 
-/// The permissions that the functions of this stack used; `names` has the names of its resources.
+/// `names` has the names of the stack's resources.
 pub(super) fn used(
     template: &Template,
     stack: &str,
@@ -87,7 +83,6 @@ pub(super) fn used(
     calls.iter().filter_map(|it| find_permission(template, stack, names, it)).collect()
 }
 
-/// The permissions that functions used in the local stack.
 pub(super) fn locally_used_permissions(template: &Template, log: &str) -> Result<BTreeSet<Permission>> {
     let mut names: BTreeMap<_, _> = FUNCTIONS.into_iter().map(|it| (function_name(it), it.to_owned())).collect();
     for (name, table) in template.resources("AWS::DynamoDB::Table") {
@@ -98,7 +93,6 @@ pub(super) fn locally_used_permissions(template: &Template, log: &str) -> Result
     Ok(used(template, LOCAL, &names, &Call::logged(log)?))
 }
 
-/// The permissions of each function's role.
 pub fn granted(template: &Template) -> Result<BTreeSet<Permission>> {
     let roles = template.resources("AWS::IAM::Role");
     let mut granted = BTreeSet::new();
@@ -144,7 +138,7 @@ fn as_list(value: &Value) -> Vec<&Value> {
     value.as_array().map_or_else(|| vec![value], |it| it.iter().collect())
 }
 
-/// A resource by its name in the template, such as `GrantsTable/index/by_user`.
+/// Its name in the template, such as `GrantsTable/index/by_user`.
 fn resource_name(resource: &Value) -> Result<String> {
     if let Some(name) = resource["Ref"].as_str().or_else(|| resource["Fn::GetAtt"][0].as_str()) {
         return Ok(name.to_owned());
@@ -156,7 +150,7 @@ fn resource_name(resource: &Value) -> Result<String> {
     Ok(text.replace("${", "").replace(".Arn}", "").replace('}', ""))
 }
 
-/// A call in the template's names; `None` for functions of other stacks.
+/// In the template's names; `None` for functions of other stacks.
 fn find_permission(
     template: &Template,
     stack: &str,
@@ -176,7 +170,7 @@ fn find_permission(
     Some((function.to_owned(), call.action.to_owned(), resource))
 }
 
-/// The type of resource that an action is for.
+/// The type of resource that the action is for.
 fn kind(action: &str) -> &'static str {
     match action.split(':').next() {
         Some("dynamodb") => "AWS::DynamoDB::Table",
@@ -188,7 +182,8 @@ fn kind(action: &str) -> &'static str {
     }
 }
 
-/// The template's name of the resource of a call, if it is this resource or a part of it.
+/// The template's name of the resource of a call; `None` if it is neither this resource nor a part
+/// of it.
 fn match_resource(name: &str, physical: &str, resource: &str) -> Option<String> {
     if resource == physical {
         return Some(name.to_owned());

@@ -5,21 +5,18 @@ use std::{fs, path::Path, process::Command};
 #[derive(Clone, Debug)]
 pub(super) struct Function {
     id: u32,
-    /// The function's name, such as `sp-DeliveryFunction-1A2B`.
+    /// Such as `sp-DeliveryFunction-1A2B`.
     pub(super) name: String,
-    /// The access key with which it calls AWS.
     pub(super) access_key: String,
 }
 
 impl Function {
-    /// Kills the process immediately.
     pub(super) fn kill(&self) {
         // The process may have ended already, which is fine.
         let _ = Command::new("kill").args(["-KILL", &self.id.to_string()]).output();
     }
 }
 
-/// The processes whose program is below this folder.
 pub(super) fn below(folder: &Path) -> Vec<Function> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return Vec::new();

@@ -12,18 +12,17 @@ use serde_json::Value;
 use super::processes;
 use crate::error::Result;
 
-/// One action of a function on one resource.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Call {
     pub(super) function: String,
-    /// The action as policies name it, such as `dynamodb:GetItem`.
+    /// As policies name it, such as `dynamodb:GetItem`.
     pub(super) action: &'static str,
-    /// The resource as AWS names it: a table with its index, a queue's URL, a bucket with a key.
+    /// As AWS names it: a table with its index, a queue's URL, a bucket with a key.
     pub(super) resource: String,
 }
 
 impl Call {
-    /// The calls that the local stack logged, where functions are named by their folders.
+    /// From the local stack's log, where functions are named by their folders.
     pub(super) fn logged(log: &str) -> Result<BTreeSet<Self>> {
         let mut calls = BTreeSet::new();
         for line in log.lines() {
@@ -52,13 +51,11 @@ pub(super) struct Recorder {
 struct RecorderState {
     seen: BTreeSet<Call>,
     refused: BTreeSet<String>,
-    /// The functions by their access keys.
+    /// By access key.
     callers: BTreeMap<String, String>,
-    /// The folder of the functions' programs.
     programs: PathBuf,
 }
 
-/// The parts of a request that identify its action and resource.
 pub(super) struct Request {
     access_key: String,
     asks: Vec<(&'static str, String)>,
@@ -84,7 +81,7 @@ impl Request {
 }
 
 impl Request {
-    /// The calls that a function's request consists of.
+    /// One request may consist of several calls.
     fn calls(self, function: &str, status: StatusCode) -> Vec<Call> {
         let call = |action, resource| Call { function: function.to_owned(), action, resource };
         let mut calls = Vec::new();
@@ -101,7 +98,6 @@ impl Request {
 }
 
 impl Recorder {
-    /// Sets the folder of the functions' programs.
     pub(super) fn set_programs(&self, folder: PathBuf) {
         self.lock().programs = folder;
     }
@@ -123,7 +119,7 @@ impl Recorder {
         self.lock().seen.clone()
     }
 
-    /// The requests that got a 403.
+    /// Requests that got a 403.
     pub(super) fn refused(&self) -> BTreeSet<String> {
         self.lock().refused.clone()
     }
@@ -143,8 +139,8 @@ impl RecorderState {
     }
 }
 
-/// The actions and resources of a call to a service that speaks JSON. An unknown operation gets a
-/// name that no policy has, so that the comparison reports it.
+/// For services that speak JSON. An unknown operation gets a name that no policy has, so that the
+/// comparison reports it.
 fn json_actions(service: &str, operation: &str, body: &Value) -> Vec<(&'static str, String)> {
     let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
     let named = |action| vec![(action, table(body))];
@@ -194,14 +190,13 @@ fn transaction_action(kind: &str) -> &'static str {
     }
 }
 
-/// A secret's name, also from its ARN, which ends in the name, a dash and six characters.
+/// From the name or from the ARN, which ends in the name, a dash and six characters.
 fn secret_name(id: &str) -> String {
     let named = id.split_once(":secret:").and_then(|(_, it)| it.rsplit_once('-'));
     named.map_or(id, |(name, _)| name).to_owned()
 }
 
-/// The table of an item. For the vault, the part with a common key prefix, as roles name it:
-/// `vault/webhook#*`.
+/// For the vault, with a common key prefix, as roles name it: `vault/webhook#*`.
 fn table(item: &Value) -> String {
     let table = item["TableName"].as_str().unwrap_or_default();
     let entry = ["Key", "Item"].into_iter().find_map(|it| item[it]["entry"]["S"].as_str());

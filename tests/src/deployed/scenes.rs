@@ -29,11 +29,11 @@ use crate::{
 /// the next tick must find the delivery, and it must be sent.
 const RECOVERED: u64 = 300;
 
-/// Posts of one user, by id and text.
+/// By id and text.
 struct ScheduledPosts(Vec<(i64, String)>);
 
 impl ScheduledPosts {
-    /// Schedules posts that are due one after the other from `first` seconds on.
+    /// Due one after the other from `first` seconds on.
     async fn scheduled(user: &User<'_>, connection: &Value, count: i64, first: i64) -> Result<Self> {
         let posts = stream::iter(0..count).map(async |number| {
             let content = fresh("on its way");
@@ -43,7 +43,6 @@ impl ScheduledPosts {
         Ok(Self(posts.buffer_unordered(4).try_collect().await?))
     }
 
-    /// Checks that each post is public exactly once.
     async fn ensure_published_once(&self, user: &User<'_>) -> Result {
         for (id, _) in &self.0 {
             user.reaches(*id, "published", RECOVERED).await?;
@@ -57,7 +56,6 @@ impl ScheduledPosts {
     }
 }
 
-/// Functions are killed repeatedly while posts are published: each is still published exactly once.
 pub async fn killed_functions_publish_each_post_once(stack: &Stack, deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
@@ -71,8 +69,7 @@ pub async fn killed_functions_publish_each_post_once(stack: &Stack, deployment: 
     posts.ensure_published_once(&user).await
 }
 
-/// A new version is deployed while posts are due: each is published once, and everything keeps its
-/// id.
+/// Posts are due during the deployment.
 pub async fn update_keeps_ids_and_posts(stack: &mut Stack, deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
@@ -92,8 +89,7 @@ pub async fn update_keeps_ids_and_posts(stack: &mut Stack, deployment: &Deployme
     same(list(&shown, "data")?.len(), posts.0.len(), "posts after the update")
 }
 
-/// Upkeep refreshes credentials and removes an unused upload. The times in the tables are changed
-/// so that both are due.
+/// The times in the tables are changed so that credentials and an unused upload are due.
 pub async fn upkeep_refreshes_and_removes(stack: &Stack, deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let connection = integer(&user.connect(0).await?, "id")?;
@@ -137,7 +133,6 @@ pub async fn upkeep_refreshes_and_removes(stack: &Stack, deployment: &Deployment
     Ok(())
 }
 
-/// The operator's command moves dead letters back to the queue, and they are processed.
 pub async fn dead_letters_are_replayed(stack: &Stack, deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
@@ -162,7 +157,6 @@ pub async fn dead_letters_are_replayed(stack: &Stack, deployment: &Deployment) -
     Ok(())
 }
 
-/// Deploys the edge in front of the gateway.
 pub async fn edge_is_deployed(stack: &Stack) -> Result {
     let mut created = stack.deploy_edge().await?;
     created.sort();
@@ -175,8 +169,7 @@ pub async fn edge_is_deployed(stack: &Stack) -> Result {
     same(created, wanted.map(str::to_owned).into(), "what was made")
 }
 
-/// Work that functions do a day later: tokens are marked as used, and a user gets the name that the
-/// issuer now has.
+/// A day later, tokens are marked as used, and a user gets the name that the issuer now has.
 pub async fn daily_work_is_done(stack: &Stack, deployment: &Deployment) -> Result {
     let user = deployment.new_user().await?;
     let table = stack.name("GrantsTable")?;
@@ -219,7 +212,7 @@ pub async fn daily_work_is_done(stack: &Stack, deployment: &Deployment) -> Resul
     same(text(&user.api.get("/user").await?.ok(200)?, "name")?, renamed.as_str(), "name after signing in again")
 }
 
-/// A file is gone when its post is due: the post fails, and the user is notified.
+/// The file is gone when the post is due. The user is notified.
 pub async fn missing_file_fails_its_post(stack: &Stack, deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
@@ -248,7 +241,6 @@ pub async fn missing_file_fails_its_post(stack: &Stack, deployment: &Deployment)
     Ok(())
 }
 
-/// A delivery whose post does not exist any more is removed by its worker.
 pub async fn delivery_without_its_post_ends(stack: &Stack, deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
@@ -338,7 +330,6 @@ pub async fn client_document_is_served(stack: &mut Stack, deployment: &Deploymen
     same(read().await?, document, "the document of another process")
 }
 
-/// The queue message for a post's only delivery.
 fn letter(user: &User<'_>, post: &Value, connection: &Value) -> Result<Value> {
     Ok(json!({
         "user_id": user.id,
@@ -349,7 +340,6 @@ fn letter(user: &User<'_>, post: &Value, connection: &Value) -> Result<Value> {
     }))
 }
 
-/// The key of the grant that a connection refers to.
 async fn find_grant_key(stack: &Stack, connection_key: &Value) -> Result<Value> {
     let connection = item(stack, stack.name("ConnectionsTable")?, connection_key).await?;
     Ok(json!({ "user_id": connection["user_id"], "grant_name": connection["grant_name"] }))
@@ -372,13 +362,13 @@ async fn set(stack: &Stack, table: &str, key: &Value, name: &str, value: Value) 
     Ok(())
 }
 
-/// An item of a table; null when there is none.
+/// Null when there is none.
 async fn item(stack: &Stack, table: &str, key: &Value) -> Result<Value> {
     let wanted = json!({ "TableName": table, "Key": key, "ConsistentRead": true });
     Ok(stack.root().call("DynamoDB_20120810.GetItem", &wanted).await?["Item"].clone())
 }
 
-/// The number of messages in a queue, hidden ones included.
+/// With hidden messages.
 async fn count_messages(stack: &Stack, url: &str) -> Result<u64> {
     let names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"];
     let wanted = json!({ "QueueUrl": url, "AttributeNames": names });

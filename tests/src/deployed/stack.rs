@@ -31,7 +31,7 @@ use crate::{
 
 const NAME: &str = "social-publishing-test";
 
-/// A deployed stack; everything ends when this is dropped.
+/// Everything ends when this is dropped.
 pub struct Stack {
     template: Template,
     programs: PathBuf,
@@ -46,13 +46,11 @@ pub struct Stack {
     origin: String,
     names: BTreeMap<String, String>,
     deployments: u32,
-    /// Whether functions run by their schedules.
     has_schedules: bool,
 }
 
 impl Stack {
-    /// Starts everything and deploys the functions in this folder; without a folder, it builds
-    /// them.
+    /// Deploys the functions in this folder; without a folder, it builds them.
     pub async fn deploy(programs: Option<PathBuf>, has_schedules: bool) -> Result<Self> {
         let programs = programs.map_or_else(|| functions::build(&FUNCTIONS), Ok)?;
         let sandbox = Harness::start(&[]).await?;
@@ -86,7 +84,6 @@ impl Stack {
         Ok(stack)
     }
 
-    /// Stores the service's credentials at the sandbox platform, as an operator does.
     async fn store_credentials(&self) -> Result {
         let (id, secret) = SANDBOX_CLIENT;
         let credentials = json!({ "client_id": id, "client_secret": secret }).to_string();
@@ -97,13 +94,12 @@ impl Stack {
         Ok(())
     }
 
-    /// Deploys again with this origin. The stack keeps its old address.
+    /// The stack keeps its old address.
     pub async fn move_to(&mut self, origin: &str) -> Result {
         origin.clone_into(&mut self.origin);
         self.update().await
     }
 
-    /// Deploys again with schedules, unless the stack has them.
     pub async fn enable_schedules(&mut self) -> Result {
         if self.has_schedules {
             return Ok(());
@@ -112,7 +108,7 @@ impl Stack {
         self.update().await
     }
 
-    /// Deploys again with other code and another parameter.
+    /// With other code and another parameter.
     pub async fn update(&mut self) -> Result {
         self.deployments += 1;
         let template = artifacts::lay_out(&self.template, &self.programs, self.folder.path(), self.deployments)?;
@@ -167,7 +163,7 @@ impl Stack {
         Ok(run_blocking(command).await?.lines().map(str::to_owned).collect())
     }
 
-    /// The stack's resources: AWS's names by those of the template.
+    /// AWS's names by those of the template.
     async fn resources(&self) -> Result<BTreeMap<String, String>> {
         let mut command = self.emulator.command(AWS_CLI.program()?);
         command.args(["cloudformation", "describe-stack-resources", "--stack-name", NAME, "--output", "json"]);
@@ -177,18 +173,17 @@ impl Stack {
         Ok(resources.map(|it| (text(it, "LogicalResourceId"), text(it, "PhysicalResourceId"))).collect())
     }
 
-    /// AWS's name of this resource of the template.
+    /// AWS's name of the resource.
     pub fn name(&self, resource: &str) -> Result<&str> {
         let name = self.names.get(resource).map(String::as_str);
         name.ok_or_else(|| TestError::new(format!("{resource} is not in the stack")))
     }
 
-    /// AWS's names of all resources by those of the template.
+    /// AWS's names by those of the template.
     pub fn names(&self) -> &BTreeMap<String, String> {
         &self.names
     }
 
-    /// The stack as the suite uses it.
     pub async fn deployment(&self) -> Result<Deployment> {
         let (origin, base_url) = (self.reached_at.clone(), format!("{}/api/v1", self.reached_at));
         let ready = Ready { origin, base_url, token: String::new(), stores: Value::Null };
@@ -201,12 +196,11 @@ impl Stack {
         Ok(UserPool::new(self.emulator.root(), self.name("UserPool")?.to_owned()))
     }
 
-    /// A client that acts as the root of the account.
     pub fn root(&self) -> Root {
         self.emulator.root()
     }
 
-    /// Kills every process of the function in this folder; returns their number.
+    /// The function is named by its folder. Returns the number of processes.
     pub fn kill(&self, function: &str) -> Result<usize> {
         let name = self.name(&function_name(function))?;
         let running: Vec<_> = self.emulator.functions().into_iter().filter(|it| it.name == name).collect();
@@ -214,26 +208,25 @@ impl Stack {
         Ok(running.len())
     }
 
-    /// The permissions that the roles allow and no function used, here or in the local stack with
-    /// this log of calls; and those that were used and are not allowed.
+    /// Compares with the calls here and those of the local stack, which wrote `local_log`.
     pub fn privileges(&self, local_log: &str) -> Result<Differences> {
         let mut used = privileges::used(&self.template, NAME, &self.names, &self.recorder.seen());
         used.extend(privileges::locally_used_permissions(&self.template, local_log)?);
         privileges::compare(&self.template, &used)
     }
 
-    /// The calls of functions that AWS denied.
+    /// Calls that AWS denied.
     pub fn refused(&self) -> Vec<String> {
         self.recorder.refused().into_iter().collect()
     }
 
-    /// Lets a command act as an administrator of this stack; returns the stack's name.
+    /// Returns the stack's name.
     pub fn administer(&self, command: &mut Command) -> &'static str {
         command.envs(self.emulator.administrator());
         NAME
     }
 
-    /// Runs an operator's command: a script of `infra/`.
+    /// `script` is one of `infra/`.
     pub async fn operator(&self, script: &str) -> Result<String> {
         self.run_operator_script_with(script, &[]).await
     }
@@ -249,12 +242,11 @@ impl Stack {
     }
 }
 
-/// JSON as the value of a parameter, quoted for sam.
 fn quote_json(json: &Value) -> String {
     format!("\"{}\"", json.to_string().replace('"', "\\\""))
 }
 
-/// Runs a command without blocking the proxies.
+/// Does not block the proxies.
 async fn run_blocking(mut command: Command) -> Result<String> {
     tokio::task::spawn_blocking(move || run(&mut command)).await?
 }

@@ -12,8 +12,7 @@ use crate::{
     moment, picture,
 };
 
-/// An upload that no post used for a day is inspected, and kept if it is valid. The time in the
-/// table is changed so that it is due.
+/// No post used the upload for a day. The time in the table is changed so that it is due.
 pub async fn unused_uploads_are_inspected(stack: &Stack, deployment: &Deployment) -> Result {
     let user = deployment.new_user().await?;
     let number = |it: i64| json!({ "N": it.to_string() });
@@ -39,7 +38,7 @@ pub async fn unused_uploads_are_inspected(stack: &Stack, deployment: &Deployment
     same(item(stack, media, &keys[2]).await?, Value::Null, "the upload that never came")
 }
 
-/// A user is disabled and enabled again: no earlier token is valid, and a new one is.
+/// No earlier token is valid, and a new one is.
 pub async fn disabled_user_can_be_enabled_again(stack: &Stack, deployment: &Deployment) -> Result {
     let (user, other) = (deployment.new_user().await?, deployment.new_user().await?);
     let id = user.id.to_string();
@@ -59,8 +58,7 @@ pub async fn disabled_user_can_be_enabled_again(stack: &Stack, deployment: &Depl
     Ok(())
 }
 
-/// The operator's command erases a user: no table has their items, their files are gone, and the
-/// data of others stays.
+/// The operator's command erases the user's files, too; the data of others stays.
 pub async fn erased_user_leaves_no_items(stack: &Stack, deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let connection = user.connect(0).await?;
@@ -127,8 +125,8 @@ pub async fn erased_user_leaves_no_items(stack: &Stack, deployment: &Deployment)
     Ok(())
 }
 
-/// A user erases a customer: no table has an item that names the customer, a post, a file or a webhook of theirs, and
-/// the data of another customer stays.
+/// A user erases a customer: no table has an item that names the customer, a post, a file or a
+/// webhook of theirs, and the data of another customer stays.
 pub async fn erased_profile_leaves_no_items(stack: &Stack, deployment: &Deployment) -> Result {
     let mut user = deployment.new_user().await?;
     let profile = integer(&user.api.post("/profiles", &json!({ "name": "A customer" })).await?.ok(201)?, "id")?;
@@ -221,12 +219,11 @@ pub async fn erased_profile_leaves_no_items(stack: &Stack, deployment: &Deployme
     same(deployment.http().get(link).send().await?.status().as_u16(), 200, "status of the other customer's file")
 }
 
-/// The number of items in a table that contain this user's id.
 async fn count_items(stack: &Stack, table: &str, user: i64) -> Result<usize> {
     count_items_of(stack, table, &[user]).await
 }
 
-/// The number of items in a table that contain one of these ids.
+/// Counts items that contain one of these ids.
 async fn count_items_of(stack: &Stack, table: &str, ids: &[i64]) -> Result<usize> {
     let mut body = json!({ "TableName": stack.name(&format!("{table}Table"))?, "ConsistentRead": true });
     let mut count = 0;

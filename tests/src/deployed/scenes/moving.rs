@@ -22,9 +22,9 @@ use crate::{
 /// Posts that come due after the move.
 const SCHEDULED: i64 = 24;
 
-/// The move is killed repeatedly and then completed. Afterwards, the user of the machine signs in at the
-/// stack's issuer and finds everything, the stack publishes what is scheduled, each post once, and the
-/// machine does not start again.
+/// The move is killed repeatedly and then completed. Afterwards, the user of the machine signs in
+/// at the stack's issuer and finds everything, the stack publishes what is scheduled, each post
+/// once, and the machine does not start again.
 pub async fn machine_moves_to_the_stack(stack: &mut Stack, deployment: &Deployment) -> Result {
     let machine = Machine::new().await?.with_sandbox(deployment.sandbox());
     let data = machine.data("data");
@@ -78,7 +78,7 @@ pub async fn machine_moves_to_the_stack(stack: &mut Stack, deployment: &Deployme
     same(deployment.timeline(&content).await?.len(), 1, "entries for the marked post")
 }
 
-/// Schedules posts, two of them with a picture, for the time after the move.
+/// The posts are due after the move; two of them have a picture.
 async fn schedule(user: &User<'_>, account: &Value) -> Result<Vec<(i64, String)>> {
     let mut posts = Vec::new();
     for number in 0..SCHEDULED {
@@ -93,7 +93,7 @@ async fn schedule(user: &User<'_>, account: &Value) -> Result<Vec<(i64, String)>
     Ok(posts)
 }
 
-/// What the user sees, except posts, which change.
+/// Without posts, which change.
 async fn state(user: &User<'_>) -> Result<Value> {
     let connections = user.api.get("/connections").await?.ok(200)?;
     let webhooks = user.api.get("/webhooks").await?.ok(200)?;
@@ -102,7 +102,6 @@ async fn state(user: &User<'_>) -> Result<Value> {
     Ok(json!({ "connections": connections, "webhooks": webhooks, "posts": ids }))
 }
 
-/// A backup of the running service in a bucket can be restored.
 async fn back_up_to_bucket(stack: &Stack, machine: &Machine, data: &Path) -> Result {
     stack.root().create_bucket("backups").await?;
     let mut command = machine.command(data, &["backup", "s3://backups/social"])?;
@@ -120,7 +119,7 @@ async fn back_up_to_bucket(stack: &Stack, machine: &Machine, data: &Path) -> Res
     Ok(())
 }
 
-/// The command of an administrator; without a name for the stack under test.
+/// As an administrator; without a name for the stack under test.
 fn move_command(stack: &Stack, machine: &Machine, data: &Path, name: Option<&str>) -> Result<Command> {
     let mut command = machine.command(data, &["move", "--to-stack"])?;
     let own = stack.administer(&mut command);
@@ -128,8 +127,8 @@ fn move_command(stack: &Stack, machine: &Machine, data: &Path, name: Option<&str
     Ok(command)
 }
 
-/// Starts the move again and again, and kills it a little later each time, until one has ended. Returns its
-/// output, unless it was killed between its end and that of its process.
+/// Starts the move again and again, and kills it a little later each time, until one has ended.
+/// Returns its output, unless it was killed between its end and that of its process.
 async fn move_between_kills(stack: &Stack, machine: &Machine, data: &Path) -> Result<Option<Output>> {
     let (mut after, mut interrupted) = (Duration::ZERO, 0);
     loop {

@@ -106,7 +106,6 @@ pub async fn endpoint_receives_events(stack: &Stack, deployment: &Deployment) ->
     same(item(stack, stack.name("WebhooksTable")?, &webhook).await?, Value::Null, "the webhook of a revoked token")
 }
 
-/// Waits for the first attempt to deliver an event of this type.
 async fn wait_for_attempt(user: &User<'_>, webhook: i64, event: &str) -> Result<Value> {
     moment::eventually(Duration::from_mins(1), &format!("an attempt to tell of {event}"), || async {
         let all = user.api.get(&format!("/webhooks/{webhook}/deliveries")).await?.ok(200)?;
