@@ -1,5 +1,3 @@
-//! Prints what a deployment costs in a month.
-
 use std::process::ExitCode;
 
 use clap::Parser;

@@ -89,7 +89,6 @@ async fn checks(stack: &Stack, wanted: impl Fn(&Check) -> bool, jobs: usize, rep
     Ok(())
 }
 
-/// Plays the scenes that do not depend on each other.
 async fn run_last_scenes(deployed: &mut Stack, wanted: impl Fn(&str) -> bool, report: &mut Report) -> Result {
     let deployment = &deployed.deployment().await?;
     let stack = &*deployed;
@@ -137,8 +136,7 @@ async fn run_scene(name: &str, played: impl Future<Output = Result>, report: &mu
     report.add(Line { name: format!("deployed: {name}"), took: started.elapsed(), error });
 }
 
-/// Checks that roles allow exactly what was used: nothing more and nothing
-/// less.
+/// Roles allow exactly what was used: nothing more and nothing less.
 fn check_roles(stack: &Stack) -> Result {
     let mut log = String::new();
     for (file, writer) in [(LOG_OF_CALLS, "tests/blackbox"), (LOG_OF_PLATFORMS, "target/debug/platforms")] {

@@ -1,5 +1,3 @@
-//! Cuts the power, fills the disk, fails syncs and moves the clock of the local stack.
-
 use std::process::ExitCode;
 
 use clap::Parser;

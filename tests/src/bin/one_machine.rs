@@ -1,5 +1,3 @@
-//! The service on one machine: `social-server` as its operator runs it.
-
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::Parser;

@@ -1,6 +1,6 @@
 //! Platforms other than the sandbox, connected to the local stack: fakes of all at once, a real
-//! Bluesky server, a real Matrix homeserver, an independent server with Mastodon's API, a real Ghost
-//! and a real WordPress.
+//! Bluesky server, a real Matrix homeserver, an independent server with Mastodon's API, a real
+//! Ghost and a real WordPress.
 
 use std::process::ExitCode;
 

@@ -83,7 +83,7 @@ async fn run(options: &Options) -> Result {
     Ok(())
 }
 
-/// Runs the commands of a document; outputs that differ, unless they are written into it.
+/// Returns outputs that differ, unless they are written into the document.
 async fn run_document(document: &str, options: &Options) -> Result<Vec<String>> {
     let text = read(document)?;
     let mut session = Session::start().await?;
@@ -111,7 +111,7 @@ async fn run_document(document: &str, options: &Options) -> Result<Vec<String>> 
     Ok(Vec::new())
 }
 
-/// The output that the document shows for a block.
+/// `None` if the document shows no output for the block.
 fn shown(text: &str, block: &Commands) -> Option<String> {
     let lines = block.output.clone()?;
     Some(text.lines().skip(lines.start).take(lines.len()).collect::<Vec<_>>().join("\n"))
@@ -128,7 +128,6 @@ fn replace_outputs(text: &str, outputs: Vec<(Commands, String)>) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Photographs the page of the delivery whose response was lost.
 fn take_screenshot(origin: &str) -> Result {
     let list = Command::new("curl").args(["-s", &format!("{origin}/sandbox/deliveries")]).output()?;
     let list = String::from_utf8(list.stdout)?;

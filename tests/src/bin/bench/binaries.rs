@@ -27,15 +27,15 @@ use tests::{
 use crate::percentile::percentile;
 use start::Start;
 
-/// Limit of the binary size. Size costs little at a start; the work at start costs more.
+/// Size costs little at a start; the work at start costs more.
 const BOOTSTRAP_BYTES: u64 = 12_000_000;
 
-/// Limit of the zip file that Lambda fetches. `delivery` has 5.0 MB with ten platforms, of which
-/// each adds less than 0.1 MB.
+/// Lambda fetches this file. `delivery` has 5.0 MB with ten platforms, of which each adds less than
+/// 0.1 MB.
 const ZIP_BYTES: u64 = 5_500_000;
 
-/// Limit of instructions until the function asks for its first event. The store is called without
-/// TLS here: a handshake takes about 2.3 million more.
+/// Until the function asks for its first event. The store is called without TLS here: a handshake
+/// takes about 2.3 million more.
 const INSTRUCTIONS: u64 = 4_500_000;
 
 /// Like `INSTRUCTIONS`, for functions that need only DynamoDB: each further AWS client adds some
@@ -44,10 +44,10 @@ const INSTRUCTIONS_FOR_DYNAMODB: u64 = 2_700_000;
 
 const DYNAMODB_ONLY: [&str; 1] = ["auth"];
 
-/// Limit of memory until the function asks for its first event.
+/// Until the function asks for its first event.
 const PEAK_BYTES: u64 = 12_000_000;
 
-/// Limit of the cold start, as a multiple of the cold start of the function that does nothing.
+/// A multiple of the cold start of the function that does nothing.
 const COLD_STARTS: f64 = 3.0;
 
 /// Measures the functions
@@ -79,7 +79,7 @@ struct Measurements {
     starts: Vec<Start>,
 }
 
-/// Builds and measures the functions. Fails if one exceeds a limit.
+/// Fails if a function exceeds a limit.
 pub(crate) async fn run(options: &Options) -> Result {
     let is_wanted = |it: &&str| options.only.is_empty() || *it == "auth" || options.only.iter().any(|name| name == it);
     let names: Vec<_> = [HELLO].into_iter().chain(FUNCTIONS.into_iter().filter(is_wanted)).collect();
@@ -191,7 +191,6 @@ impl Measurements {
         })
     }
 
-    /// Messages about the limits that it exceeds.
     fn exceeded(&self, cold_starts: f64) -> Vec<String> {
         let needs_little = DYNAMODB_ONLY.contains(&self.name);
         let instructions = if needs_little { INSTRUCTIONS_FOR_DYNAMODB } else { INSTRUCTIONS };

@@ -84,7 +84,7 @@ fn millis(service: &Service) -> u64 {
     u64::try_from(service.started_in.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// How long the first page of posts takes, that of one status, and the hundredth page.
+/// Measures the first page of posts, that of one status, and the hundredth page.
 async fn list_latency(user: &User<'_>) -> Result<Value> {
     let mut figures = Vec::new();
     for path in ["/posts", "/posts?status=published", "/posts?page=100"] {
@@ -101,7 +101,7 @@ async fn list_latency(user: &User<'_>) -> Result<Value> {
     Ok(Value::Array(figures))
 }
 
-/// Stores copies of published posts with other ids, and of their deliveries and attempts.
+/// Copies have other ids; deliveries and attempts are copied, too.
 async fn store_copies(data: &Path, count: u64) -> Result {
     let store = Stores::offline(data).await?;
     let originals = published(&store).await?;
@@ -126,7 +126,7 @@ async fn store_copies(data: &Path, count: u64) -> Result {
     Ok(())
 }
 
-/// A hundred published posts, each with its items in other tables.
+/// A hundred posts, each with its items in other tables.
 async fn published(store: &Store) -> Result<Vec<(u64, Vec<(Table, Item)>)>> {
     let mut by_post: HashMap<u64, Vec<(Table, Item)>> = HashMap::new();
     let number = |item: &Item, name: &str| item.get(name).and_then(|it| it.as_n().ok()?.parse::<u64>().ok());

@@ -1,5 +1,3 @@
-//! How late posts are.
-
 use std::time::{Duration, Instant};
 
 use futures::{StreamExt, stream};
@@ -15,7 +13,7 @@ use tests::{
 
 use crate::percentile::percentile;
 
-/// Measures the lateness of `count` posts that are due evenly spread over `seconds`.
+/// `count` posts are due, evenly spread over `seconds`.
 pub(crate) async fn punctuality(user: &User<'_>, connection: &Value, count: u64, seconds: u64) -> Result<Value> {
     let (start, on) = (fresh("due"), targets(&[connection])?);
     // Enough time to write all posts before the first is due.

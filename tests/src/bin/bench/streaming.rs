@@ -23,7 +23,7 @@ use tests::{
     report::say,
 };
 
-/// Limit of the growth of the process, in megabytes.
+/// Limit of the growth of the process.
 const LIMIT_MB: u64 = 64;
 
 const PIECE: usize = 1 << 16;
@@ -39,8 +39,7 @@ pub(crate) struct Options {
     json: Option<PathBuf>,
 }
 
-/// Uploads a video, publishes it, and measures the memory of the whole local stack: service, store
-/// and all.
+/// Measures the memory of the whole local stack, the store included.
 pub(crate) async fn run(options: &Options) -> Result {
     let server = Server::start_as(Flavor::Roomy, Clock::System).await;
     let settings = json!({ "mastodon": server.settings() }).to_string();
@@ -110,7 +109,7 @@ async fn upload(deployment: &Deployment, target: &Value, size: u64) -> Result {
     Ok(())
 }
 
-/// Resets the recorded memory peak (proc(5), `clear_refs`).
+/// See proc(5), `clear_refs`.
 fn reset_peak_memory(local: &Harness) -> Result {
     fs::write(format!("/proc/{}/clear_refs", local.id()), "5")?;
     Ok(())

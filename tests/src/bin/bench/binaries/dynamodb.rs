@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tests::error::Result;
 use tokio::net::TcpListener;
 
-/// Starts it on a free port until the runtime ends; returns its URL.
+/// Runs on a free port until the runtime ends. Returns the URL.
 pub(super) async fn start() -> Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("http://{}", listener.local_addr()?);

@@ -18,14 +18,13 @@ use tests::{
 use super::{HELLO, Measurements, millis};
 use crate::percentile::percentile;
 
-/// Requests before the measurement.
 const WARM_UP: usize = 200;
 
-/// The compared functions and their expected status: hello, and the shortest path through auth, a
-/// request that is counted in the store and refused because it has no token.
+/// With the expected status: hello, and the shortest path through auth, a request that is counted
+/// in the store and refused because it has no token.
 const ASKED: [(&str, u16); 2] = [(HELLO, 200), ("auth", 401)];
 
-/// The latency of hello and auth, interleaved.
+/// Interleaves the events of hello and auth.
 pub(super) async fn compare(all: &[Measurements], requests: usize) -> Result<Value> {
     let event = event()?;
     let mut durations = Vec::new();

@@ -5,7 +5,7 @@ use std::io::{Cursor, Write};
 use tests::error::Result;
 use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 
-/// The bytes of a zip file with this binary as its `bootstrap`.
+/// The size in bytes of a zip file with this binary as its `bootstrap`.
 pub(super) fn zipped(binary: &[u8]) -> Result<u64> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     let options = SimpleFileOptions::default()

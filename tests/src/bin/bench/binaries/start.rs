@@ -10,7 +10,6 @@ use tests::{
 
 pub(super) struct Start {
     pub(super) took: Duration,
-    /// Peak memory of the process at that time.
     pub(super) peak_bytes: u64,
 }
 
@@ -30,7 +29,6 @@ fn peak_bytes(process: u32) -> Result<u64> {
     Ok(kilobytes * 1024)
 }
 
-/// Number of instructions of a start, counted one by one.
 pub(super) async fn instructions(binary: &Path, environment: &BTreeMap<String, String>) -> Result<u64> {
     let folder = TempDir::new()?;
     let counted = folder.path().join("counted");

@@ -15,7 +15,6 @@ use tests::{client::http_client, deployment::Deployment, ensure, error::Result, 
 
 use crate::percentile::percentile;
 
-/// A request that is sent repeatedly.
 #[derive(Clone)]
 struct BenchRequest {
     name: &'static str,

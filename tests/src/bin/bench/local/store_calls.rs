@@ -61,7 +61,6 @@ pub(super) async fn store_calls(deployment: &Deployment) -> Result<Value> {
     Ok(Value::Array(figures))
 }
 
-/// Sends one request and returns the store calls that it made.
 async fn measure_cost(deployment: &Deployment, name: &str, call: Call<'_>) -> Result<(HttpResponse, Value)> {
     let address = format!("{}/dev/store-calls", deployment.origin());
     wait_for_sweep_end(deployment, &address).await?;
@@ -72,7 +71,7 @@ async fn measure_cost(deployment: &Deployment, name: &str, call: Call<'_>) -> Re
     Ok((response, figure(name, &calls)))
 }
 
-/// What the event of the last request cost after its response.
+/// Counts the store calls after the response of the last request.
 async fn cost_of_event(deployment: &Deployment) -> Result<Value> {
     let address = format!("{}/dev/store-calls", deployment.origin());
     let calls = moment::eventually(Duration::from_secs(20), "that the event leaves the outbox", || async {
@@ -123,8 +122,7 @@ async fn read_calls(deployment: &Deployment, address: &str) -> Result<Vec<Value>
     Ok(calls)
 }
 
-/// Waits for the end of a sweep. A sweep runs every few seconds, and its calls must not be counted
-/// as the request's.
+/// A sweep runs every few seconds, and its calls must not be counted as the request's.
 async fn wait_for_sweep_end(deployment: &Deployment, address: &str) -> Result {
     let limit = Duration::from_secs(20);
     deployment.http().delete(address).send().await?;
