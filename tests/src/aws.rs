@@ -8,7 +8,7 @@ use serde_json::Value;
 pub use self::user_pool::{PASSWORD, UserPool};
 use crate::{ensure, error::Result};
 
-/// The access key that the emulator accepts for the root of the account.
+/// The emulator accepts this access key for the root of the account.
 pub(crate) const ROOT: &str = "test";
 
 pub(crate) const REGION: &str = "us-east-1";
@@ -24,14 +24,13 @@ impl Root {
         Self { http, url }
     }
 
-    /// Calls a service that speaks JSON, such as `AmazonSQS.SendMessage`.
+    /// For services that speak JSON; `target` is such as `AmazonSQS.SendMessage`.
     pub async fn call(&self, target: &str, body: &Value) -> Result<Value> {
         let request = self.request(Method::POST, "/", signing_name(target)).header("x-amz-target", target);
         let request = request.header("content-type", "application/x-amz-json-1.1").body(body.to_string());
         send(request, target).await
     }
 
-    /// Invokes a function with an event and returns its response.
     pub async fn invoke(&self, function: &str, event: &Value) -> Result<Value> {
         let path = format!("/2015-03-31/functions/{function}/invocations");
         send(self.request(Method::POST, &path, "lambda").body(event.to_string()), function).await
@@ -81,7 +80,6 @@ async fn send(request: reqwest::RequestBuilder, description: &str) -> Result<Val
     if text.is_empty() { Ok(Value::Null) } else { Ok(serde_json::from_str(&text)?) }
 }
 
-/// The service name of a target, as the signature needs it.
 fn signing_name(target: &str) -> &'static str {
     match target.split(['.', '_']).next().unwrap_or_default() {
         "AWSCognitoIdentityProviderService" => "cognito-idp",

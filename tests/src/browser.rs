@@ -25,7 +25,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// The form with a button of exactly this label.
+    /// The button has exactly this label.
     pub fn form_with_button(&self, label: &str) -> Option<(Form, Button)> {
         let wanted = |it: &&Button| it.label.eq_ignore_ascii_case(label);
         self.forms().into_iter().find_map(|form| {
@@ -42,7 +42,7 @@ impl Page {
         html::forms(&self.html)
     }
 
-    /// An error that quotes this page's address and text.
+    /// Quotes this page's address and text.
     pub fn test_error(&self, message: &str) -> TestError {
         let mut text: String = html::tags(&self.html).into_iter().map(|it| it.text).collect();
         if text.is_empty() {
@@ -59,11 +59,9 @@ pub struct Cookie {
     host: String,
     name: String,
     value: String,
-    /// The `Set-Cookie` header.
     pub header: String,
 }
 
-/// A browser of one user.
 #[derive(Clone)]
 pub struct Browser {
     http: Client,
@@ -71,7 +69,6 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// A browser without cookies.
     pub fn new(http: Client) -> Self {
         Self { http, cookies: Vec::new() }
     }
@@ -80,8 +77,8 @@ impl Browser {
         self.follow(Method::GET, Url::parse(address)?, None).await
     }
 
-    /// Presses the button with this label after filling in `fill`: the name or the type of each
-    /// field, and its value.
+    /// Presses the button with this label. `fill` has the name or the type of a field, and its
+    /// value.
     pub async fn press(&mut self, page: &Page, label: &str, fill: &[(&str, &str)]) -> Result<Page> {
         let Some((form, button)) = page.form_with_button(label) else {
             return Err(page.test_error(&format!("there is no button {label}")));
@@ -89,7 +86,6 @@ impl Browser {
         self.submit(page, &form, Some(&button), fill).await
     }
 
-    /// Sends a form as if the button had been pressed.
     pub async fn submit(
         &mut self,
         page: &Page,
@@ -101,27 +97,27 @@ impl Browser {
         self.follow(method, url, body).await
     }
 
-    /// Sends a form like [`Browser::submit`], and returns the first response: redirects are not
-    /// followed, and rate limits are not waited for.
+    /// Like [`Browser::submit`], for the first response: redirects are not followed, and rate
+    /// limits are not waited for.
     pub async fn submit_once(&mut self, page: &Page, form: &Form, fill: &[(&str, &str)]) -> Result<Page> {
         let (method, url, body) = form_request(page, form, form.buttons.first(), fill)?;
         self.fetch(method, &url, body).await
     }
 
-    /// Sends a form like [`Browser::submit`], and returns the address that the response redirects
-    /// to, without opening it.
+    /// Like [`Browser::submit`], for the address that the response redirects to, which is not
+    /// opened.
     pub async fn submit_for_redirect(&mut self, page: &Page, form: &Form, fill: &[(&str, &str)]) -> Result<Url> {
         let response = self.submit_once(page, form, fill).await?;
         redirect_target(&response).ok_or_else(|| response.test_error("it leads nowhere"))
     }
 
-    /// Sends these fields as a page of another site could.
+    /// As a page of another site could send them.
     pub async fn post(&mut self, address: &str, fields: &[(&str, &str)]) -> Result<Page> {
         let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
         self.follow(Method::POST, Url::parse(address)?, Some(body)).await
     }
 
-    /// Sends JSON as the script of a page does.
+    /// As the script of a page does.
     pub async fn post_json(&mut self, address: &str, csrf: &str, body: &Value) -> Result<Page> {
         let url = Url::parse(address)?;
         let request = self.request(Method::POST, &url).header(CONTENT_TYPE, "application/json");
@@ -159,7 +155,6 @@ impl Browser {
         self.send(url, request).await
     }
 
-    /// A request with the cookies of its host.
     fn request(&self, method: Method, url: &Url) -> RequestBuilder {
         let host = url.host_str().unwrap_or_default();
         let cookies: Vec<_> = self.cookies.iter().filter(|it| it.host == host).collect();
@@ -171,7 +166,6 @@ impl Browser {
         request.header(COOKIE, line)
     }
 
-    /// Sends a request and keeps the cookies of the response.
     async fn send(&mut self, url: &Url, request: RequestBuilder) -> Result<Page> {
         let sent = request.send().await;
         let response = sent.map_err(|error| TestError::new(format!("{url}: {}", TestError::from(error))))?;
@@ -215,7 +209,7 @@ fn form_request(
     Ok((Method::GET, url, None))
 }
 
-/// The address that a response leads to immediately: by a redirect or a refresh in the page.
+/// By a redirect or a refresh in the page.
 fn redirect_target(page: &Page) -> Option<Url> {
     let header = |name| page.headers.get(name).and_then(|it| it.to_str().ok());
     let next = match header(LOCATION).filter(|_| page.status.is_redirection()) {
@@ -241,7 +235,6 @@ fn form_pairs(form: &Form, button: Option<&Button>, fill: &[(&str, &str)]) -> St
 
 /// The time to wait if only a limit per minute refused the page. Limits over a longer time are not
 /// waited for: there the error is the expected response.
-///
 fn rate_limit_wait(page: &Page) -> Option<Duration> {
     let seconds = page.headers.get(RETRY_AFTER)?.to_str().ok()?.parse::<u64>().ok()?;
     let wait = page.status == StatusCode::TOO_MANY_REQUESTS && seconds <= 60;

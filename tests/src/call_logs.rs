@@ -1,6 +1,6 @@
 //! Logs of the store calls of the local stack's functions, which `tests/deployed` compares with roles.
 
-/// The file in which `tests/blackbox` logs the store calls of the local stack's functions.
+/// Written by `tests/blackbox`.
 pub const LOG_OF_CALLS: &str = "target/tests/calls.jsonl";
 
 /// Like `LOG_OF_CALLS`, for `platforms --only several`: unlike on the sandbox platform, posts have

@@ -24,7 +24,7 @@ use crate::{
 /// A larger body may be refused before the server has read it completely.
 const LARGE: usize = 64 * 1024;
 
-/// An HTTP client that does not follow redirects.
+/// Does not follow redirects.
 ///
 /// For a deployment on this machine each client has a loopback address of its own, so that one
 /// check's limit per address does not affect another check.
@@ -51,7 +51,6 @@ fn unused_loopback_address() -> Ipv4Addr {
     Ipv4Addr::new(127, u8::try_from(run + 20).unwrap_or(20), high, low)
 }
 
-/// The REST API with one caller's token.
 #[derive(Clone)]
 pub struct Api {
     http: Client,
@@ -64,7 +63,7 @@ impl Api {
         Self { http, base: base.trim_end_matches('/').to_owned(), token: None }
     }
 
-    /// With another token; an empty text sends none.
+    /// An empty text sends none.
     #[must_use]
     pub fn with_token(&self, token: Option<&str>) -> Self {
         Self { token: token.map(ToOwned::to_owned), ..self.clone() }
@@ -74,7 +73,6 @@ impl Api {
         self.token.as_deref().unwrap_or_default()
     }
 
-    /// Prepares a request.
     pub fn call(&self, method: Method, path: &str) -> Call<'_> {
         let url = if path.starts_with("http") { path.to_owned() } else { format!("{}{path}", self.base) };
         Call { api: self, method, url, headers: Vec::new(), body: None, patient: true }
@@ -84,12 +82,10 @@ impl Api {
         self.call(Method::GET, path).send().await
     }
 
-    /// Sends a POST with a JSON body.
     pub async fn post(&self, path: &str, body: &Value) -> Result<HttpResponse> {
         self.call(Method::POST, path).json(body).send().await
     }
 
-    /// Sends a PATCH with a JSON body.
     pub async fn patch(&self, path: &str, body: &Value) -> Result<HttpResponse> {
         self.call(Method::PATCH, path).json(body).send().await
     }
@@ -99,7 +95,6 @@ impl Api {
     }
 }
 
-/// A request that is not sent yet.
 pub struct Call<'a> {
     api: &'a Api,
     method: Method,
@@ -121,7 +116,7 @@ impl Call<'_> {
         self.raw("application/json", body.to_string().as_bytes())
     }
 
-    /// Sends these bytes as this type; an empty type sends no `Content-Type`.
+    /// An empty type sends no `Content-Type`.
     #[must_use]
     pub fn raw(mut self, content_type: &str, body: &[u8]) -> Self {
         self.body = Some(body.to_owned());
@@ -135,7 +130,7 @@ impl Call<'_> {
         self
     }
 
-    /// Sends the request and checks what holds for every response.
+    /// Checks what holds for every response.
     pub async fn send(self) -> Result<HttpResponse> {
         loop {
             let response = self.once().await?;

@@ -45,19 +45,15 @@ pub struct Deployment {
     files: Option<SocketAddr>,
 }
 
-/// The response of the device code request.
 #[derive(Debug, Clone)]
 pub struct Device {
-    /// The code that the device exchanges for a token.
     pub device_code: String,
-    /// The code that the user enters.
     pub user_code: String,
     /// The approval page with the code filled in.
     pub complete: String,
 }
 
 impl Deployment {
-    /// Detects the properties of a deployment.
     pub async fn new(ready: Ready) -> Result<Self> {
         let host = url::Url::parse(&ready.origin)?.host_str().unwrap_or_default().to_owned();
         let on_this_machine = host == "localhost" || host.starts_with("127.");
@@ -71,13 +67,13 @@ impl Deployment {
         Ok(Self { ready, on_this_machine, signs_anyone_in, is_behind_a_gateway, http, sandbox, user_pool, files })
     }
 
-    /// Sets the origin of the sandbox platform, if it is not the service's own.
+    /// If it is not the service's own.
     #[must_use]
     pub fn with_sandbox(self, origin: String) -> Self {
         Self { sandbox: origin, ..self }
     }
 
-    /// Sets the user pool in which users are created, so that anyone can sign in.
+    /// Users are created in the pool, so that anyone can sign in.
     #[must_use]
     pub fn with_user_pool(self, user_pool: UserPool) -> Self {
         Self { user_pool: Some(user_pool), signs_anyone_in: true, ..self }
@@ -87,59 +83,53 @@ impl Deployment {
         &self.sandbox
     }
 
-    /// Sets the server for files that the service fetches.
     #[must_use]
     pub fn with_files(self, files: SocketAddr) -> Self {
         Self { files: Some(files), ..self }
     }
 
-    /// The server for files that the service fetches.
     pub fn files(&self) -> Option<SocketAddr> {
         self.files
     }
 
-    /// The origin of the pages.
     pub fn origin(&self) -> &str {
         &self.ready.origin
     }
 
-    /// The base URL of the API.
     pub fn base(&self) -> &str {
         &self.ready.base_url
     }
 
-    /// Whether the sandbox platform shows the outcome of each delivery. Only the local stack's
-    /// does, which can read deliveries.
+    /// Only the local stack's sandbox platform does, because it can read deliveries.
     pub fn can_sandbox_show_deliveries(&self) -> bool {
         self.sandbox == self.ready.origin
     }
 
-    /// Whether requests reach functions through a gateway, as on AWS.
+    /// As on AWS.
     pub fn is_behind_a_gateway(&self) -> bool {
         self.is_behind_a_gateway
     }
 
-    /// The token that was given for the deployment.
+    /// Given for the deployment.
     pub fn token(&self) -> &str {
         &self.ready.token
     }
 
-    /// A plain client for everything but the API.
     pub fn http(&self) -> &Client {
         &self.http
     }
 
-    /// The API without a token, from an unused address.
+    /// Has no token, and an unused address.
     pub fn stranger(&self) -> Result<Api> {
         Ok(Api::new(http_client(self.on_this_machine)?, &self.ready.base_url))
     }
 
-    /// A browser without cookies, from an unused address.
+    /// Has no cookies, and an unused address.
     pub fn browser(&self) -> Result<Browser> {
         Ok(Browser::new(http_client(self.on_this_machine)?))
     }
 
-    /// A user; a new one where the deployment signs anyone in.
+    /// A new one where the deployment signs anyone in.
     pub async fn user(&self) -> Result<User<'_>> {
         if self.signs_anyone_in {
             return self.new_user().await;
@@ -161,12 +151,12 @@ impl Deployment {
         Ok(user)
     }
 
-    /// Completes the device flow and returns the API with the new token.
+    /// Completes the device flow.
     pub async fn grant(&self, browser: &mut Browser, email: &str, scopes: &[&str]) -> Result<Api> {
         self.grant_after(browser, email, scopes, &[]).await
     }
 
-    /// Like [`Deployment::grant`], for a token that the user limits to a profile.
+    /// The user limits the token to a profile.
     pub async fn limited_grant(&self, browser: &mut Browser, email: &str, profile: i64) -> Result<Api> {
         self.grant_after(browser, email, &[], &[("profile", &profile.to_string())]).await
     }
@@ -188,8 +178,8 @@ impl Deployment {
         Ok(api.with_token(Some(text(&granted, "access_token")?)))
     }
 
-    /// Opens the link of a device as this user and enters its code; returns the page that shows
-    /// what the device asks for.
+    /// Opens the link of a device as this user and enters its code. The page shows what the device
+    /// asks for.
     pub async fn approval(&self, browser: &mut Browser, device: &Device, email: &str) -> Result<Page> {
         let page = self.sign_in(browser, &device.complete, email).await?;
         browser.press(&page, "Continue", &[]).await
@@ -205,13 +195,12 @@ impl Deployment {
         })
     }
 
-    /// Opens a page as this user, and signs in if necessary.
+    /// Signs in only if necessary.
     pub async fn sign_in(&self, browser: &mut Browser, address: &str, email: &str) -> Result<Page> {
         let page = browser.open(address).await?;
         self.sign_in_if_asked(browser, page, email).await
     }
 
-    /// Signs in if a page asks for it; returns the page after it.
     pub async fn sign_in_if_asked(&self, browser: &mut Browser, page: Page, email: &str) -> Result<Page> {
         let mut page = page;
         for _ in 0..4 {
@@ -230,27 +219,25 @@ impl Deployment {
         Err(page.test_error("signing in never ends"))
     }
 
-    /// The posts on the sandbox platform with exactly this text.
+    /// With exactly this text.
     pub async fn timeline(&self, content: &str) -> Result<Vec<Value>> {
         let all = self.all_posts().await?;
         Ok(all.into_iter().filter(|it| it["text"] == content).collect())
     }
 
-    /// All posts on the sandbox platform.
     pub async fn all_posts(&self) -> Result<Vec<Value>> {
         let response = self.http.get(format!("{}/sandbox/posts.json", self.sandbox)).send().await?;
         let all: Value = serde_json::from_str(&response.text().await?)?;
         Ok(list(&json!({ "posts": all }), "posts")?.to_vec())
     }
 
-    /// The comments on the sandbox platform with exactly this text.
+    /// With exactly this text.
     pub async fn comments(&self, content: &str) -> Result<Vec<Value>> {
         let response = self.http.get(format!("{}/sandbox/comments.json", self.sandbox)).send().await?;
         let all: Vec<Value> = serde_json::from_str(&response.text().await?)?;
         Ok(all.into_iter().filter(|it| it["text"] == content).collect())
     }
 
-    /// Waits until the sandbox platform shows this text.
     pub async fn appears(&self, content: &str, seconds: u64) -> Result<Value> {
         let what = format!("“{content}” on the sandbox timeline");
         moment::eventually(Duration::from_secs(seconds), &what, || async {
@@ -259,8 +246,7 @@ impl Deployment {
         .await
     }
 
-    /// Arms the sandbox platform with a fault, such as `{"account": "meadow", "kind": "slow",
-    /// "delay_ms": 500}`.
+    /// Such as `{"account": "meadow", "kind": "slow", "delay_ms": 500}`.
     pub async fn arm(&self, fault: &Value) -> Result {
         let response = self
             .http
@@ -274,7 +260,6 @@ impl Deployment {
         Ok(())
     }
 
-    /// Disarms the faults of this account.
     pub async fn disarm(&self, account: &str) -> Result {
         let url = format!("{}/sandbox/faults?account={account}", self.sandbox);
         let response = self.http.delete(url).send().await?;
@@ -282,14 +267,12 @@ impl Deployment {
         Ok(())
     }
 
-    /// The number of requests per minute that this deployment allows.
     pub async fn requests_per_minute(&self) -> Result<i64> {
         let response = self.stranger()?.post("/auth/device/code", &json!({})).await?;
         integer(&json!({ "limit": response.header("x-ratelimit-limit").parse::<i64>().ok() }), "limit")
     }
 }
 
-/// An unused e-mail address.
 pub fn unique_email() -> String {
     format!("{}@example.com", fresh("check"))
 }
@@ -301,7 +284,6 @@ pub fn fresh(prefix: &str) -> String {
     format!("{prefix} {run} {}", NEXT.fetch_add(1, Ordering::Relaxed)).replace(' ', "-")
 }
 
-/// An error for a value that should exist.
 pub fn missing(what: &str) -> TestError {
     TestError::new(format!("{what} is missing"))
 }

@@ -19,16 +19,13 @@ use crate::{
     server_process::ServerProcess,
 };
 
-/// The values that a deployment writes to its ready file.
+/// From the ready file of the deployment.
 #[derive(Debug, Clone)]
 pub struct Ready {
-    /// The origin of the pages.
     pub origin: String,
-    /// The base URL of the API.
     pub base_url: String,
-    /// A valid token.
     pub token: String,
-    /// The addresses of its stores, and their keys; null unless requested.
+    /// With their keys; null unless requested.
     pub stores: Value,
 }
 
@@ -58,7 +55,7 @@ pub const LIFTED: [&str; 6] = [
 /// Log filter of the stack: its default, and the audit trail.
 const LOGGED: &str = "warn,dynoxide=error,audit=info";
 
-/// A running local stack; it ends when this is dropped.
+/// Ends when this is dropped.
 pub struct Harness {
     process: ServerProcess,
     ready: Ready,
@@ -66,7 +63,7 @@ pub struct Harness {
 }
 
 impl Harness {
-    /// Starts `local` with empty stores on a free port.
+    /// With empty stores, on a free port.
     pub async fn start(extra: &[&str]) -> Result<Self> {
         let mut arguments = vec!["--ephemeral", "--port", "0"];
         arguments.extend(extra);
@@ -77,8 +74,7 @@ impl Harness {
         Self::start_with(&binary("local")?, &arguments).await
     }
 
-    /// Starts `local` with the data in this folder and without rate limits; 0 takes a free port. The
-    /// variables are added to its environment.
+    /// Has no rate limits; port 0 takes a free one. The variables are added to the environment.
     pub async fn start_on(data: &Path, port: u16, variables: &[(&str, &Path)]) -> Result<Self> {
         let (data, port) = (data.to_string_lossy().into_owned(), port.to_string());
         let mut arguments = vec!["--data", &data, "--port", &port];
@@ -111,12 +107,10 @@ impl Harness {
         &self.ready
     }
 
-    /// The addresses of its stores, and their keys.
     pub fn stores(&self) -> &Value {
         &self.ready.stores
     }
 
-    /// The time from start to ready.
     pub fn start_duration(&self) -> Duration {
         self.took
     }
@@ -129,16 +123,14 @@ impl Harness {
         self.process.log()
     }
 
-    /// Kills it immediately.
     pub fn kill(mut self) -> Result {
         self.process.kill()
     }
 }
 
-/// The service's client id and secret at the sandbox platform (`infra/local/src/sandbox`).
+/// At the sandbox platform (`infra/local/src/sandbox`).
 pub const SANDBOX_CLIENT: (&str, &str) = ("social-publishing", "sandbox-secret");
 
-/// The resident memory of a process in megabytes.
 pub fn resident_mb(process: u32) -> Result<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find(|it| it.starts_with("VmRSS:")).unwrap_or_default();
@@ -149,7 +141,7 @@ pub fn resident_mb(process: u32) -> Result<u64> {
 /// The ports below those that Linux gives to outgoing connections, which could take one before its server starts.
 const SERVER_PORTS: std::ops::Range<u32> = 10_000..32_000;
 
-/// A port of this machine that is free, a different one for each call of this process.
+/// Each call of this process returns a different one.
 pub fn free_port() -> Result<u16> {
     static CALLS: AtomicU32 = AtomicU32::new(0);
     let first = std::process::id().wrapping_mul(97);
@@ -164,7 +156,7 @@ pub fn free_port() -> Result<u16> {
     fail!("no port is free")
 }
 
-/// A binary that was built into the same folder as this one.
+/// Looks in the folder of this binary.
 pub fn binary(name: &str) -> Result<PathBuf> {
     let this = std::env::current_exe()?;
     let folder = this.parent().ok_or_else(|| TestError::new("this binary is nowhere"))?;

@@ -1,13 +1,13 @@
 //! The part of HTML that a user without scripts needs: forms, buttons, links.
 
-/// One tag of a page, with the text up to the next tag.
+/// With the text up to the next tag.
 #[derive(Debug, Clone, Default)]
 pub struct Tag {
     /// Lower case; a closing tag starts with `/`.
     pub name: String,
-    /// Attributes in order, names in lower case, values unescaped.
+    /// In order, names in lower case, values unescaped.
     pub attributes: Vec<(String, String)>,
-    /// The text between this tag and the next one.
+    /// Up to the next tag.
     pub text: String,
 }
 
@@ -86,7 +86,7 @@ fn read_tag(inside: &str) -> Tag {
     Tag { name: name.to_lowercase(), attributes, text: String::new() }
 }
 
-/// Replaces the character references that templates write.
+/// Only the character references that templates write.
 pub fn unescape(text: &str) -> String {
     let mut unescaped = String::new();
     let mut rest = text;
@@ -131,24 +131,23 @@ pub struct Form {
     pub buttons: Vec<Button>,
 }
 
-/// A field of a form; radio buttons of one name are one field.
+/// Radio buttons of one name are one field.
 #[derive(Debug, Clone, Default)]
 pub struct Field {
     pub name: String,
     /// The type of an input, or `select`, or `textarea`.
     pub kind: String,
-    /// The value that is sent without user input; `None` sends nothing.
+    /// Sent without user input; `None` sends nothing.
     pub value: Option<String>,
-    /// The values of a choice.
     pub options: Vec<String>,
 }
 
 #[derive(Debug, Clone, Default)]
 pub struct Button {
     pub label: String,
-    /// The name and value that are sent when it is pressed.
+    /// The name and value of a pressed button.
     pub sends: Option<(String, String)>,
-    /// The target, if it differs from the form's.
+    /// If it differs from the form's.
     pub action: Option<String>,
 }
 

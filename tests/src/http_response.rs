@@ -25,7 +25,7 @@ pub struct HttpResponse {
 }
 
 impl HttpResponse {
-    /// An error that quotes the request and this response.
+    /// Quotes the request and this response.
     pub fn test_error(&self, message: &str) -> TestError {
         TestError::new(format!(
             "{message}\n      request:  {}\n      response: {} {}",
@@ -48,7 +48,7 @@ impl HttpResponse {
         if self.status == status { Ok(self) } else { Err(self.test_error(&format!("expected {status}"))) }
     }
 
-    /// Checks the status and returns the JSON body.
+    /// Checks the status.
     pub fn ok(self, status: u16) -> Result<Value> {
         self.is(status)?.json()
     }

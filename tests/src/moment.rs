@@ -11,7 +11,6 @@ pub fn now() -> DateTime<Utc> {
     Utc::now()
 }
 
-/// Now plus `seconds`, as a request writes it.
 pub fn in_seconds(seconds: i64) -> String {
     written(now() + TimeDelta::seconds(seconds))
 }
@@ -20,7 +19,7 @@ pub fn written(time: DateTime<Utc>) -> String {
     time.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-/// Parses a time of a response, which must be UTC with milliseconds and `Z`.
+/// A time of a response must be UTC with milliseconds and `Z`.
 pub fn read(value: &Value) -> Result<DateTime<Utc>> {
     let text = value.as_str().ok_or_else(|| TestError::new(format!("{value} is not a time")))?;
     let time: DateTime<Utc> = text.parse()?;
@@ -30,7 +29,6 @@ pub fn read(value: &Value) -> Result<DateTime<Utc>> {
     Ok(time)
 }
 
-/// Retries until there is a result or the time limit is over.
 pub async fn eventually<T, F>(limit: Duration, what: &str, mut poll: impl FnMut() -> F) -> Result<T>
 where
     F: Future<Output = Result<Option<T>>>,

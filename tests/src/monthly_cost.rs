@@ -19,7 +19,7 @@ pub use self::prices::Price;
 
 const HOURS: f64 = 730.0;
 
-/// What a run of a scheduled function is taken as. No deployment was measured.
+/// An assumption: no deployment was measured.
 const RUN_SECONDS: f64 = 0.050;
 const RUN_LOG_BYTES: f64 = 620.0;
 
@@ -31,7 +31,7 @@ const POST_EVENTS: f64 = 3.0;
 const POST_QUEUE_REQUESTS: f64 = 3.0 + 3.0 * POST_EVENTS;
 const POST_LOG_BYTES: f64 = 3_400.0;
 
-/// Durations of a request, of a delivery with its wait for the second, and of an event.
+/// A delivery waits for the second.
 const REQUEST_SECONDS: f64 = 0.050;
 const DELIVERY_SECONDS: f64 = 2.2;
 const EVENT_SECONDS: f64 = 0.020;
@@ -47,7 +47,7 @@ const REQUEST_WRITE_UNITS: f64 = 1.0;
 const POLLERS: f64 = 5.0;
 const POLL_SECONDS: f64 = 20.0;
 
-/// How long DynamoDB uses the key of a table before it asks KMS again, while requests arrive.
+/// While requests arrive, DynamoDB uses the key of a table for this long before it asks KMS again.
 ///
 /// Source: "`DynamoDB` encryption at rest: how it works", `DynamoDB` guide.
 const TABLE_KEY_MINUTES: f64 = 5.0;
@@ -74,7 +74,6 @@ pub const SCHEDULED_RUNS: [ScheduledRun; 3] = [
     ScheduledRun { function: "webhooks", read_units: 4.0, write_units: 0.0, tables: &["webhook_deliveries"] },
 ];
 
-/// Resources that cost nothing while nobody uses them.
 const FREE_WHEN_IDLE: [&str; 20] = [
     "AWS::ApiGatewayV2::Api",
     "AWS::ApiGatewayV2::ApiMapping",
@@ -98,7 +97,7 @@ const FREE_WHEN_IDLE: [&str; 20] = [
     "AWS::SQS::QueuePolicy",
 ];
 
-/// Resources that are counted here, some of them by the requests that they cause.
+/// Some are counted by the requests that they cause.
 const COUNTED: [&str; 7] = [
     "AWS::CloudWatch::Alarm",
     "AWS::CloudWatch::Dashboard",
@@ -109,7 +108,7 @@ const COUNTED: [&str; 7] = [
     "AWS::Serverless::Function",
 ];
 
-/// Units consumed in a month.
+/// Units in a month.
 #[derive(Clone, Copy, Debug, Default)]
 struct Usage {
     keys: f64,
@@ -127,16 +126,15 @@ struct Usage {
     requests_and_events: f64,
 }
 
-/// What users do in a month.
+/// In a month.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Traffic {
-    /// Posts of one target, without a file.
+    /// Of one target, without a file.
     pub posts: f64,
-    /// Requests other than those that schedule these posts.
+    /// Other than those that schedule these posts.
     pub requests: f64,
 }
 
-/// What a deployment costs in a month: idle, or with traffic.
 #[derive(Clone, Debug)]
 pub struct MonthlyCost {
     units: Vec<(&'static Price, f64)>,
@@ -145,7 +143,6 @@ pub struct MonthlyCost {
 /// A row of the table in `docs/deploying.md`, in US dollars a month.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// How the row begins.
     pub name: &'static str,
     pub dollars: f64,
     /// Without what is free in every account.
@@ -158,14 +155,12 @@ impl MonthlyCost {
         Self::with_traffic(template, Traffic::default())
     }
 
-    /// The cost of a deployment with this traffic.
     pub fn with_traffic(template: &Template, traffic: Traffic) -> Result<Self> {
         let mut usage = Usage::counted(template)?;
         usage.add_traffic(template, traffic)?;
         Ok(Self { units: PRICES.iter().map(|it| (it, (it.used)(&usage))).collect() })
     }
 
-    /// The units consumed of each price.
     pub fn units(&self) -> &[(&'static Price, f64)] {
         &self.units
     }
@@ -222,7 +217,6 @@ impl Usage {
         Ok(usage)
     }
 
-    /// Adds the runs of a schedule in a month.
     fn add_schedule(&mut self, template: &Template, folder: &str, event: &Value) -> Result<&'static ScheduledRun> {
         let run = SCHEDULED_RUNS.iter().find(|it| it.function == folder);
         let run = run.ok_or_else(|| TestError::new(format!("{folder}: what does a run consume?")))?;
@@ -256,13 +250,12 @@ impl Usage {
     }
 }
 
-/// The memory of a function, in GB.
 fn memory_gb(template: &Template, folder: &str) -> Result<f64> {
     let memory_mb = template.function(folder)["Properties"]["MemorySize"].as_f64();
     memory_mb.map(|it| it / 1024.0).ok_or_else(|| TestError::new(format!("{folder} has no memory size")))
 }
 
-/// Resources of a type that the defaults create.
+/// Only resources that the defaults create.
 fn count(template: &Template, kind: &str) -> Result<f64> {
     let mut created = 0;
     for name in template.resources(kind).into_keys() {
@@ -275,7 +268,7 @@ fn as_f64(count: usize) -> f64 {
     u32::try_from(count).unwrap_or(u32::MAX).into()
 }
 
-/// The period of a schedule such as `rate(5 minutes)`.
+/// `expression` is such as `rate(5 minutes)`.
 fn minutes(expression: &str) -> Result<f64> {
     let rate = expression.strip_prefix("rate(").and_then(|it| it.strip_suffix(')')).and_then(|it| it.split_once(' '));
     match rate {

@@ -44,11 +44,11 @@ pub struct Machine {
     folder: TempDir,
     mastodon: Mastodon,
     port: u16,
-    /// Settings in addition to the usual ones.
+    /// In addition to the usual ones.
     settings: Vec<(&'static str, String)>,
 }
 
-/// A running service; it is killed when this is dropped.
+/// Killed when this is dropped.
 pub struct Service {
     child: Child,
     log: PathBuf,
@@ -94,7 +94,6 @@ impl Machine {
         self.folder.path().join(name)
     }
 
-    /// The program with the settings for this data folder.
     pub fn command(&self, data: &Path, arguments: &[&str]) -> Result<Command> {
         let private: Vec<_> = self.mastodon.addresses().iter().map(SocketAddr::to_string).collect();
         let (mut command, data) = match &self.root {
@@ -124,12 +123,11 @@ impl Machine {
         Ok(command)
     }
 
-    /// Runs a command to its end.
     pub fn output(&self, data: &Path, arguments: &[&str]) -> Result<Output> {
         Ok(self.command(data, arguments)?.output()?)
     }
 
-    /// Runs a command that has to succeed; returns what it printed.
+    /// The command has to succeed.
     pub fn run(&self, data: &Path, arguments: &[&str]) -> Result<String> {
         let output = self.output(data, arguments)?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
@@ -174,7 +172,7 @@ impl Machine {
         User::from_token(deployment, api, browser).await
     }
 
-    /// How often a text is public.
+    /// How often the text is public.
     fn public(&self, text: &str) -> usize {
         self.mastodon.public_posts().iter().filter(|it| it.text == text).count()
     }
@@ -189,14 +187,14 @@ impl Service {
         resident_mb(self.child.id())
     }
 
-    /// The link for the first user, which is printed once.
+    /// Printed once.
     pub fn first_link(&self) -> Result<String> {
         let log = self.log()?;
         let link = log.split_whitespace().find(|it| it.contains("/sign-in/link?token="));
         link.map(str::to_owned).ok_or_else(|| TestError::new(format!("no sign-in link was printed:\n{log}")))
     }
 
-    /// Sends SIGTERM; returns the time until the process has ended.
+    /// Sends SIGTERM. Returns the time until the process has ended.
     pub async fn terminate(mut self) -> Result<Duration> {
         let asked = Instant::now();
         let sent = Command::new("kill").arg(self.child.id().to_string()).status()?;
@@ -219,12 +217,10 @@ impl Drop for Service {
     }
 }
 
-/// The account on the Mastodon server.
 async fn account(machine: &Machine, user: &User<'_>) -> Result<Value> {
     connect(user, &machine.mastodon).await
 }
 
-/// Creates a post that is due in so many milliseconds; returns its id.
 async fn post(user: &User<'_>, connection: &Value, content: &str, due_in_ms: i64) -> Result<i64> {
     let due = moment::now() + chrono::TimeDelta::milliseconds(due_in_ms);
     let body =
@@ -232,12 +228,11 @@ async fn post(user: &User<'_>, connection: &Value, content: &str, due_in_ms: i64
     integer(&user.create(&body).await?, "id")
 }
 
-/// Runs a container image from its layers.
 pub async fn run_image(image: &Path, report: &mut Report) {
     image::run(image, &mut Scenes { part: "image", report }).await;
 }
 
-/// Runs the parts that `common` names.
+/// Only the parts that `common` names.
 pub async fn run(common: &Common, report: &mut Report) {
     let mut scenes = Scenes { part: "one machine", report };
     if common.wants("operation") {

@@ -1,6 +1,5 @@
 //! Small files of each kind, generated so that the repository has no binary files.
 
-/// A valid PNG of one color.
 pub fn png(width: u32, height: u32, [red, green, blue]: [u8; 3]) -> Vec<u8> {
     let row: Vec<u8> = std::iter::once(0).chain((0..width).flat_map(|_| [red, green, blue])).collect();
     let rows: Vec<u8> = (0..height).flat_map(|_| row.clone()).collect();
@@ -20,19 +19,18 @@ fn encode_png(width: u32, height: u32, pixels: &[u8]) -> Vec<u8> {
     file
 }
 
-/// A PNG whose header claims this size and that has almost no data.
+/// With almost no data.
 pub fn png_with_claimed_size(width: u32, height: u32) -> Vec<u8> {
     encode_png(width, height, &zlib_stored(&[0]))
 }
 
-/// A black PNG, about 150 times smaller than its pixels are in memory.
+/// Black, and about 150 times smaller than its pixels are in memory.
 pub fn bomb(width: u32, height: u32) -> Vec<u8> {
     let bytes = u64::from(height) * (1 + 3 * u64::from(width));
     encode_png(width, height, &zeros(bytes))
 }
 
-/// A JPEG whose header claims this size, with damaged pixels after it, and an end marker if
-/// `is_whole`.
+/// The header claims this size; damaged pixels follow, and an end marker if `is_whole`.
 pub fn damaged_jpeg(width: u16, height: u16, is_whole: bool) -> Vec<u8> {
     let mut file = b"\xff\xd8\xff\xe0\0\x10JFIF\0\x01\x01\0\0\x01\0\x01\0\0".to_vec();
     file.extend(b"\xff\xdb\0\x43\0");
@@ -47,12 +45,12 @@ pub fn damaged_jpeg(width: u16, height: u16, is_whole: bool) -> Vec<u8> {
     file
 }
 
-/// The smallest GIF: one transparent pixel.
+/// The smallest one: one transparent pixel.
 pub fn gif() -> Vec<u8> {
     b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff!\xf9\x04\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;".to_vec()
 }
 
-/// The first box of an MP4 file, which is its signature.
+/// The first box of a file, which is its signature.
 pub fn mp4() -> Vec<u8> {
     let mut file = b"\0\0\0\x20ftypisom\0\0\x02\0isomiso2avc1mp41".to_vec();
     file.extend(b"\0\0\0\x08free\0\0\0\x08mdat");
@@ -68,7 +66,7 @@ fn chunk(file: &mut Vec<u8>, kind: [u8; 4], data: &[u8]) {
     file.extend(sum.to_be_bytes());
 }
 
-/// An uncompressed zlib stream.
+/// Without compression.
 fn zlib_stored(data: &[u8]) -> Vec<u8> {
     let mut out = vec![0x78, 0x01];
     let blocks: Vec<_> = data.chunks(0xffff).collect();
@@ -83,8 +81,7 @@ fn zlib_stored(data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A zlib stream of `count` zeros: one literal, then the command to repeat it 258 times. Source:
-/// RFC 1951, 3.2.6.
+/// One literal, then the command to repeat it 258 times. Source: RFC 1951, 3.2.6.
 fn zeros(count: u64) -> Vec<u8> {
     let (repeats, rest) = ((count - 1) / 258, (count - 1) % 258);
     let mut bits = Bits { bytes: vec![0x78, 0x01], used: 0 };
@@ -112,7 +109,7 @@ struct Bits {
 }
 
 impl Bits {
-    /// Appends a number, lowest bit first.
+    /// Lowest bit first.
     fn push(&mut self, number: u32, bits: u32) {
         for at in 0..bits {
             if self.used.is_multiple_of(8) {
@@ -125,7 +122,7 @@ impl Bits {
         }
     }
 
-    /// Appends a code, highest bit first.
+    /// Highest bit first.
     fn push_code(&mut self, code: u32, bits: u32) {
         for at in (0..bits).rev() {
             self.push(code >> at & 1, 1);

@@ -17,11 +17,10 @@ use crate::{
     moment,
 };
 
-/// The state that a request asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     Draft,
-    /// Scheduled for a time after the check.
+    /// For a time after the check.
     Later,
     Published,
 }
@@ -36,16 +35,15 @@ impl Wanted {
     }
 }
 
-/// What one request made of a post.
 #[derive(Clone, Debug)]
 pub struct Version {
     pub content: String,
     pub wanted: Wanted,
-    /// When the response arrived, as a position that grows with time; `None` without a success.
+    /// A position that grows with time, when the response arrived; `None` without a success.
     pub promised_at: Option<u64>,
 }
 
-/// A post, and everything that its requests asked for.
+/// With everything that its requests asked for.
 #[derive(Clone, Debug)]
 pub struct PromisedPost {
     pub id: i64,
@@ -63,7 +61,7 @@ impl PromisedPost {
         promised.map_or(&[], |first| &self.versions[first..])
     }
 
-    /// How the post differs from every possible version; `None` if it does not.
+    /// From every possible version; `None` if it is one of them.
     fn difference(&self, possible: &[Version], post: &Value, public: &[Value]) -> Option<String> {
         let is_version = |it: &&Version| post["content"] == it.content.as_str() && post["status"] == it.wanted.status();
         let Some(version) = possible.iter().find(is_version) else {
@@ -82,7 +80,7 @@ impl PromisedPost {
     }
 }
 
-/// Promises that the service has broken, as sentences.
+/// As sentences.
 #[derive(Clone, Debug, Default)]
 pub struct Broken {
     pub lost: Vec<String>,
@@ -95,7 +93,7 @@ impl Broken {
         self.published_twice.extend(other.published_twice);
     }
 
-    /// Fails with the first few broken promises.
+    /// The error names the first few.
     pub fn check(&self) -> Result {
         let (lost, twice) = (self.lost.len(), self.published_twice.len());
         let first: Vec<_> = self.lost.iter().take(5).chain(self.published_twice.iter().take(5)).cloned().collect();
@@ -104,8 +102,8 @@ impl Broken {
     }
 }
 
-/// Writes the post with this number: a draft, a post that is due now or in an hour, or a draft that a
-/// second request schedules. `position` is read after each response.
+/// A draft, a post that is due now or in an hour, or a draft that a second request schedules.
+/// `position` is read after each response.
 pub async fn write_post(
     api: &Api,
     [a, b]: [&Value; 2],
@@ -145,12 +143,11 @@ pub async fn write_post(
     Ok(promise)
 }
 
-/// Number of requests among these that were promised.
 pub fn count_acknowledged(posts: &[PromisedPost]) -> usize {
     posts.iter().flat_map(|it| &it.versions).filter(|it| it.promised_at.is_some()).count()
 }
 
-/// Waits until no post is due or being published, but no longer than `patience`.
+/// Until no post is due or being published, but no longer than `patience`.
 pub async fn wait_for_publishing(user: &User<'_>, patience: Duration) -> Result {
     let until = Instant::now() + patience;
     while Instant::now() < until && list_posts(user).await?.iter().any(is_in_progress) {
@@ -178,8 +175,7 @@ async fn list_posts(user: &User<'_>) -> Result<Vec<Value>> {
     Ok(posts)
 }
 
-/// Compares what the service and the sandbox have with the promises until `position`. Posts that are
-/// due must have ended, see [`wait_for_publishing`].
+/// The promises until `position`. Posts that are due must have ended, see [`wait_for_publishing`].
 pub async fn find_broken(user: &User<'_>, promised: &[PromisedPost], position: u64) -> Result<Broken> {
     let posts = list_posts(user).await?;
     let posts: BTreeMap<_, _> = posts.iter().map(|it| (it["id"].as_i64(), it)).collect();
@@ -198,7 +194,7 @@ pub async fn find_broken(user: &User<'_>, promised: &[PromisedPost], position: u
     Ok(broken)
 }
 
-/// Texts that one account has published more than once, whether they were promised or not.
+/// Counts posts of one account, whether they were promised or not.
 fn repeated(public: &[Value]) -> Vec<String> {
     let mut counts: BTreeMap<_, u32> = BTreeMap::new();
     for entry in public {

@@ -13,7 +13,7 @@ use std::{path::Path, process::Command};
 
 use steps::{ROOT, ensure, error::Result};
 
-/// Paths of all files of the project, from its root, sorted.
+/// From the root of the project, sorted.
 pub fn files() -> Result<Vec<String>> {
     let arguments = ["ls-files", "--cached", "--others", "--exclude-standard"];
     let listed = Command::new("git").args(arguments).current_dir(ROOT).output()?;
@@ -23,12 +23,11 @@ pub fn files() -> Result<Vec<String>> {
     Ok(paths)
 }
 
-/// Whether a file has one of these extensions.
 fn has_extension(path: &str, extensions: &[&str]) -> bool {
     Path::new(path).extension().is_some_and(|it| extensions.iter().any(|one| it == *one))
 }
 
-/// The lines of a Markdown file that are not in a fenced block, with their numbers from 1.
+/// Lines that are not in a fenced block, with their numbers from 1.
 fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut is_code = false;
     text.lines().enumerate().map(|(index, line)| (index + 1, line)).filter(move |(_, line)| {

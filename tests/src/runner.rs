@@ -20,13 +20,12 @@ pub struct Check {
 }
 
 impl Check {
-    /// Area and name, as they are printed.
     pub fn title(&self) -> String {
         format!("{}: {}", self.area, self.name.replace('_', " "))
     }
 }
 
-/// A list of checks, named after their functions.
+/// Names the checks after their functions.
 #[macro_export]
 macro_rules! checks {
     ($area:literal, [$($name:ident),* $(,)?]) => { $crate::checks!($area, None, [$($name),*]) };

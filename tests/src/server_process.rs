@@ -15,21 +15,21 @@ use crate::{error::Result, fail};
 /// Limit of a start on a busy machine; on an idle one, the slowest server takes three seconds.
 pub const PATIENCE: Duration = Duration::from_mins(5);
 
-/// The server process; it ends when this is dropped.
+/// Ends when this is dropped.
 pub struct ServerProcess {
     child: Child,
     folder: TempDir,
 }
 
 impl ServerProcess {
-    /// Starts a program that logs to its outputs. The folder is removed after its end.
+    /// The folder is removed after the program's end. It has the outputs, in `log`.
     pub fn start(mut command: Command, folder: TempDir) -> Result<Self> {
         let log = fs::File::create(folder.path().join("log"))?;
         let child = command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?;
         Ok(Self { child, folder })
     }
 
-    /// Starts a script that prints what a test needs to know, and ends with its standard input.
+    /// The script prints what a test needs to know, and ends with its standard input.
     pub fn start_script(mut command: Command) -> Result<Self> {
         let folder = TempDir::new()?;
         let child = command
@@ -43,7 +43,7 @@ impl ServerProcess {
         Ok(Self { child, folder })
     }
 
-    /// Polls until the server is ready; fails if the process ends before.
+    /// Fails if the process ends before.
     pub async fn ready<T, P: Future<Output = Option<T>>>(&mut self, name: &str, poll: impl Fn() -> P) -> Result<T> {
         let started = Instant::now();
         loop {
@@ -58,7 +58,7 @@ impl ServerProcess {
         }
     }
 
-    /// The values that a script prints when its server is ready, as one line of JSON.
+    /// One line of JSON, which a script prints when its server is ready.
     pub async fn facts(&mut self, name: &str) -> Result<Value> {
         let file = self.folder().join("facts");
         let line = || async { Some(fs::read_to_string(&file).ok()?.strip_suffix('\n')?.to_owned()) };
@@ -77,7 +77,6 @@ impl ServerProcess {
         fs::read_to_string(self.folder().join("log")).unwrap_or_default()
     }
 
-    /// Kills it immediately.
     pub fn kill(&mut self) -> Result {
         self.child.kill()?;
         self.child.wait()?;

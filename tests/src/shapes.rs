@@ -10,16 +10,15 @@ use crate::{
     moment,
 };
 
-/// Integers below this are exact in every JSON parser.
+/// Every JSON parser reads integers below this exactly.
 pub const TOO_BIG: i64 = 1 << 53;
 
-/// Limit of the body of an error response.
 pub const MAX_REFUSAL_BYTES: usize = 64 * 1024;
 
-/// The most errors that a response lists; all are counted.
+/// All are counted.
 pub const MAX_FAULTS: usize = 50;
 
-/// Checks headers, content type and error body of any response.
+/// Checks headers, content type and error body.
 pub fn check_response(response: &HttpResponse) -> Result {
     if response.header("x-request-id").is_empty() {
         return Err(response.test_error("x-request-id is missing"));
@@ -66,7 +65,7 @@ fn is_non_empty_text(value: &Value) -> bool {
     value.as_str().is_some_and(|it| !it.trim().is_empty())
 }
 
-/// A text, or null where there are files.
+/// Null where there are files.
 fn is_content(value: &Value, has_media: bool) -> bool {
     is_non_empty_text(value) || value.is_null() && has_media
 }
@@ -89,7 +88,7 @@ fn check_validation(body: &Value) -> Result {
     Ok(())
 }
 
-/// The number of errors, from the text after the first message.
+/// From the text after the first message.
 fn error_count(rest: &str) -> Option<usize> {
     let number = match rest {
         "" => 0,
@@ -265,7 +264,7 @@ fn check_media(item: &Value) -> Result {
     Ok(())
 }
 
-/// Checks every field of a connection; only the response with a single one has `meta`.
+/// Only the response with a single one has `meta`.
 pub fn check_connection(connection: &Value, single: bool) -> Result {
     let mut fields =
         vec!["id", "provider", "username", "display_name", "avatar", "profile_id", "needs_reconnection", "created_at"];

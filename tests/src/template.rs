@@ -44,13 +44,13 @@ impl Template {
         &mut self.0
     }
 
-    /// The resources of a type, by name.
+    /// By name.
     pub fn resources(&self, kind: &str) -> BTreeMap<&str, &Value> {
         let all = self.0["Resources"].as_object().into_iter().flatten();
         all.filter(|(_, it)| it["Type"] == kind).map(|(name, it)| (name.as_str(), &it["Properties"])).collect()
     }
 
-    /// The resource of the function in this folder; null when there is none.
+    /// Null when there is none.
     pub fn function(&self, folder: &str) -> &Value {
         &self.0["Resources"][function_name(folder)]
     }
@@ -63,7 +63,6 @@ impl Template {
     }
 }
 
-/// The Rust sources below a folder of the project.
 pub fn rust_files(folder: &str) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut folders = vec![Path::new(ROOT).join(folder)];
@@ -80,7 +79,6 @@ pub fn rust_files(folder: &str) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The name of a function folder in the template.
 pub fn function_name(folder: &str) -> String {
     let (first, rest) = folder.split_at(1);
     format!("{}{rest}Function", first.to_uppercase())

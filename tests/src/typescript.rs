@@ -1,5 +1,5 @@
-//! The journey, and a product with a customer, by programs in TypeScript whose client is made from the document that is
-//! served. The user and the customer are simulated here.
+//! The journey, and a product with a customer, by programs in TypeScript whose client is made from
+//! the document that is served. The user and the customer are simulated here.
 
 use std::{
     io::{BufRead, BufReader},
@@ -20,8 +20,7 @@ use crate::{
 
 const FOLDER: &str = "tests/typescript";
 
-/// Compiles the programs against the document and runs them. `product` is the URL at which the product of the second one
-/// listens.
+/// `product` is the URL at which the product of the second program listens.
 pub async fn journey(ready: &Ready, product: &str) -> Result {
     tools::typescript()?;
     let folder = Path::new(ROOT).join(FOLDER);
@@ -49,7 +48,7 @@ pub async fn journey(ready: &Ready, product: &str) -> Result {
     Ok(())
 }
 
-/// Runs a program and opens each address that it asks the user to open. Returns its last line.
+/// Opens each address that the program asks the user to open. Returns its last line.
 async fn run(mut node: Command, mut open: impl AsyncFnMut(&str) -> Result) -> Result<String> {
     let mut program = node.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
     let out = program.stdout.take().ok_or_else(|| TestError::new("the program has no output"))?;
@@ -69,7 +68,6 @@ async fn run(mut node: Command, mut open: impl AsyncFnMut(&str) -> Result) -> Re
     Ok(last)
 }
 
-/// The customer of a product opens a connect link, connects an account, and returns.
 async fn connect_as_customer(browser: &mut Browser, link: &str, product: &str) -> Result {
     let page = browser.open(link).await?;
     let page = browser.press(&page, "Continue", &[]).await?;
@@ -81,7 +79,7 @@ async fn connect_as_customer(browser: &mut Browser, link: &str, product: &str) -
     Ok(())
 }
 
-/// Generates types from the document, which must not warn, and compiles the program with them.
+/// The types come from the document, which must not warn.
 fn compile(folder: &Path, ready: &Ready) -> Result {
     let document = format!("{}/openapi.json", ready.base_url);
     let output = program(folder, "openapi-typescript").args([&document, "--output", "api.d.ts"]).output()?;
@@ -100,7 +98,7 @@ fn program(folder: &Path, name: &str) -> Command {
     command
 }
 
-/// Acts as the user at this address: approves the device, or allows access to an account.
+/// Approves the device, or allows access to an account.
 async fn approve(deployment: &Deployment, browser: &mut Browser, address: &str, email: &str) -> Result {
     let page = deployment.sign_in(browser, address, email).await?;
     if page.form_with_button("Allow").is_some() {

@@ -22,14 +22,14 @@ use futures::stream;
 #[derive(Debug, Clone)]
 pub struct ReceivedMessage {
     pub at: DateTime<Utc>,
-    /// The behavior in the path of the request.
+    /// From the path of the request.
     pub behavior: String,
     pub headers: HeaderMap,
-    /// The body, byte for byte.
+    /// Byte for byte.
     pub body: String,
 }
 
-/// All messages, by endpoint name.
+/// By endpoint name.
 static RECEIVED: LazyLock<Mutex<HashMap<String, Vec<ReceivedMessage>>>> = LazyLock::new(Mutex::default);
 
 pub fn received(name: &str) -> Vec<ReceivedMessage> {

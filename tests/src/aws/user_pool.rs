@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::Root;
 use crate::error::Result;
 
-/// Every test user's password: the pool requires twelve characters of several kinds.
+/// For every test user: the pool requires twelve characters of several kinds.
 pub const PASSWORD: &str = "Harbour-lights-7";
 
 #[derive(Clone, Debug)]

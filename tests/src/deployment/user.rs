@@ -27,7 +27,6 @@ pub struct User<'a> {
 }
 
 impl<'a> User<'a> {
-    /// The user that a token belongs to.
     pub async fn from_token(deployment: &'a Deployment, api: Api, browser: Browser) -> Result<Self> {
         // A token without `user:read` cannot read its user.
         let response = api.get("/user").await?;
@@ -35,13 +34,12 @@ impl<'a> User<'a> {
         Ok(Self { deployment, api, browser, email: String::new(), id })
     }
 
-    /// Connects the sandbox platform's account at this index of its consent page.
+    /// `account` is an index of the sandbox platform's consent page.
     pub async fn connect(&mut self, account: usize) -> Result<Value> {
         let request = self.begin().await?;
         self.complete(&request, account).await
     }
 
-    /// Connects an account of a profile.
     pub async fn connect_for(&mut self, profile: i64, account: usize) -> Result<Value> {
         let path = format!("/connections/connect/sandbox?profile_id={profile}");
         let request = self.api.call(Method::POST, &path).send().await?.ok(201)?;
@@ -64,7 +62,6 @@ impl<'a> User<'a> {
         self.api.call(Method::POST, &format!("/connections/connect/{platform}")).send().await?.ok(201)
     }
 
-    /// Waits until a connection needs reconnection.
     pub async fn loses_grant(&self, connection: &Value, seconds: u64) -> Result {
         let path = format!("/connections/{}", integer(connection, "id")?);
         moment::eventually(Duration::from_secs(seconds), "needs_reconnection", || async {
@@ -80,13 +77,12 @@ impl<'a> User<'a> {
         Ok(())
     }
 
-    /// Completes the consent page and the choice of accounts after it; returns the last page.
+    /// Completes the consent page and the choice of accounts. Returns the last page.
     pub async fn consent(&mut self, request: &Value, account: usize, press: &str) -> Result<Page> {
         let page = self.browser.open(text(request, "authorization_url")?).await?;
         complete_consent(&mut self.browser, page, account, press).await
     }
 
-    /// Uploads a file and returns its path.
     pub async fn upload(&self, mime_type: &str, bytes: &[u8]) -> Result<String> {
         let target = self.api.post("/media", &json!({ "mime_type": mime_type })).await?.ok(201)?;
         let status = self.put(&target, bytes).await?;
@@ -94,7 +90,7 @@ impl<'a> User<'a> {
         Ok(text(&target, "path")?.to_owned())
     }
 
-    /// Sends bytes to an upload target with the headers that it requires; returns the status.
+    /// Sends the headers that the target requires. Returns the status.
     pub async fn put(&self, target: &Value, bytes: &[u8]) -> Result<u16> {
         let mut request = self.deployment.http().put(text(target, "upload_url")?).body(bytes.to_owned());
         for (name, value) in target["upload_headers"].as_object().into_iter().flatten() {
@@ -143,7 +139,7 @@ impl<'a> User<'a> {
         }
     }
 
-    /// Creates a post on these connections, due in `seconds`.
+    /// Due in `seconds`.
     pub async fn schedule(&self, content: &str, connections: &[&Value], seconds: i64) -> Result<i64> {
         let platforms = targets(connections)?;
         let body = json!({ "content": content, "platforms": platforms, "scheduled_at": moment::in_seconds(seconds) });
@@ -153,13 +149,13 @@ impl<'a> User<'a> {
     }
 }
 
-/// The `platforms` of a request for these connections.
+/// The value of `platforms` in a request.
 pub fn targets(connections: &[&Value]) -> Result<Value> {
     let entry = |it: &&Value| Ok(json!({ "connected_account_id": integer(it, "id")? }));
     Ok(Value::Array(connections.iter().map(entry).collect::<Result<_>>()?))
 }
 
-/// Completes the consent page and the choice of accounts after it; returns the last page.
+/// Completes the consent page and the choice of accounts. Returns the last page.
 pub async fn complete_consent(browser: &mut Browser, page: Page, account: usize, press: &str) -> Result<Page> {
     let mut page = page;
     for _ in 0..6 {

@@ -9,10 +9,9 @@ use crate::{
     template::Template,
 };
 
-/// The prefix of the names of tables and secrets.
+/// Names of tables and secrets begin with this.
 pub const PREFIX: &str = "deployed";
 
-/// The environment that the template gives the function of this folder.
 pub fn environment(folder: &str) -> Result<BTreeMap<String, String>> {
     let variables = Template::read()?.variables(folder).into_iter();
     let valued = variables.map(|name| {
@@ -22,8 +21,7 @@ pub fn environment(folder: &str) -> Result<BTreeMap<String, String>> {
     valued.collect()
 }
 
-/// A value for a variable of the template; `None` for an unknown variable. No server listens at the
-/// addresses.
+/// `None` for an unknown variable. No server listens at the addresses.
 pub fn value(name: &str) -> Option<String> {
     if name == "PLATFORMS" {
         // Their secrets are not read before they are used.
@@ -72,7 +70,6 @@ pub fn value(name: &str) -> Option<String> {
     Some(value.to_owned())
 }
 
-/// The setting `PLATFORMS` that enables every platform.
 pub fn every_platform(sandbox: &str) -> Value {
     let settings = |name| if name == "sandbox" { json!({ "url": sandbox }) } else { json!({}) };
     platforms::platform_infos().iter().map(|it| (it.name.to_owned(), settings(it.name))).collect()

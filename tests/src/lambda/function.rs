@@ -1,5 +1,3 @@
-//! A function as a child process.
-
 use std::{
     collections::BTreeMap,
     fs,
@@ -16,10 +14,10 @@ use crate::{
     fail,
 };
 
-/// Limit of the time until the function has started and responded, on a busy machine.
+/// A function has to start and respond within this time, on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A running function; it ends when this is dropped.
+/// Ends when this is dropped.
 pub struct Function {
     child: Child,
     folder: TempDir,
@@ -28,8 +26,8 @@ pub struct Function {
 }
 
 impl Function {
-    /// Starts a function's binary, or a program that runs one, with these variables and those that
-    /// Lambda sets.
+    /// `program` is a function's binary, or runs one. It gets these variables and those that Lambda
+    /// sets.
     pub async fn start(mut program: Command, environment: &BTreeMap<String, String>) -> Result<Self> {
         let runtime = RuntimeApi::start().await?;
         let folder = TempDir::new()?;
@@ -53,8 +51,7 @@ impl Function {
         Ok(Self { child, folder, runtime, started })
     }
 
-    /// Waits until the function asks for its first event, which means that it is ready; returns the
-    /// time since its start.
+    /// A function that asks for its first event is ready. Returns the time since its start.
     pub async fn ready(&mut self) -> Result<Duration> {
         let polled = tokio::time::timeout(PATIENCE, self.runtime.asked.recv()).await;
         let Ok(Some(polled)) = polled else { fail!("did not become ready within {PATIENCE:?}: {}", self.log()) };
@@ -82,7 +79,6 @@ impl Function {
         self.child.id()
     }
 
-    /// Sends SIGTERM and waits for the end of the process.
     pub fn terminate(mut self) -> Result {
         let status = Command::new("kill").arg(self.child.id().to_string()).status()?;
         if !status.success() {

@@ -26,25 +26,22 @@ use crate::error::Result;
 
 const REQUEST_ID: &str = "8476a536-e9f4-11e8-9739-2dfe598c3fcd";
 
-/// The time limit of an event that is announced to the function.
+/// The function learns it with the event.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
 #[derive(Debug)]
 pub enum Outcome {
     Answered(Value),
-    /// The function reported an error.
     Failed(Value),
-    /// The process ended before it asked for an event; its output.
+    /// Before the process asked for an event; its output.
     Ended(String),
 }
 
-/// The tests' side of the Runtime API.
 pub(super) struct RuntimeApi {
     /// Host and port.
     pub(super) address: String,
-    /// The events to send.
     pub(super) events: UnboundedSender<Value>,
-    /// The times at which the function asked for an event.
+    /// When the function asked for an event.
     pub(super) asked: UnboundedReceiver<Instant>,
     pub(super) outcomes: UnboundedReceiver<Outcome>,
 }
@@ -57,7 +54,7 @@ struct RuntimeState {
 }
 
 impl RuntimeApi {
-    /// Starts a fake on a free port; it runs until the runtime ends.
+    /// On a free port, until the runtime ends.
     pub(super) async fn start() -> Result<Self> {
         let (events, waiting) = unbounded_channel();
         let (poll_sender, polls) = unbounded_channel();

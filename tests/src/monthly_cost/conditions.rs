@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::fail;
 use crate::template::Template;
 
-/// Whether the resource of this name has no condition, or one that holds.
+/// The resource has no condition, or one that holds.
 pub(super) fn is_created(template: &Template, resource: &str) -> Result<bool> {
     match template.json()["Resources"][resource]["Condition"].as_str() {
         Some(condition) => holds(template, &template.json()["Conditions"][condition]),

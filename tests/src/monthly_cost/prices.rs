@@ -1,19 +1,16 @@
-//! The list prices.
-
 use super::Usage;
 
-/// A list price, in US dollars.
+/// In US dollars.
 #[derive(Debug)]
 pub struct Price {
-    /// How the row of the table in `docs/deploying.md` begins to which it belongs.
+    /// The beginning of the row in `docs/deploying.md` to which the price belongs.
     pub row: &'static str,
     pub unit: &'static str,
     pub dollars: f64,
     /// Units for this price.
     pub per: f64,
-    /// Units a month that are free in every account, without an end.
+    /// Free units a month in every account, without an end.
     pub free: f64,
-    /// The page that lists it.
     pub source: &'static str,
     pub(super) used: fn(&Usage) -> f64,
 }

@@ -121,7 +121,7 @@ async fn copied_folder() -> Result {
     Ok(())
 }
 
-/// Replaces the database, with its write-ahead log.
+/// Includes the write-ahead log.
 fn copy_database(from: &Path, to: &Path) -> Result {
     for end in ["", "-wal", "-shm"] {
         let name = format!("dynamodb.sqlite{end}");

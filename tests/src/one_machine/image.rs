@@ -20,7 +20,7 @@ use crate::{
     tools,
 };
 
-/// The largest image, compressed.
+/// Compressed.
 const MAX_BYTES: u64 = 40_000_000;
 
 pub(super) async fn run(image: &Path, scenes: &mut Scenes<'_>) {
@@ -60,12 +60,11 @@ async fn first_post(image: &Path) -> Result<Figures> {
     ])
 }
 
-/// The start on existing data.
 async fn service_start(machine: &Machine, data: &Path) -> Result<Duration> {
     Ok(machine.start(data).await?.started_in)
 }
 
-/// Unpacks the layers of the only manifest; returns their compressed size.
+/// Unpacks the layers of the only manifest. Returns their compressed size.
 fn unpack(image: &Path, root: &Path) -> Result<u64> {
     let layout = TempDir::new()?;
     tools::run(Command::new("tar").arg("-xf").arg(image).arg("-C").arg(layout.path()))?;

@@ -137,7 +137,7 @@ async fn link_by_mail() -> Result {
     Ok(())
 }
 
-/// A process that is killed when this is dropped.
+/// Killed when this is dropped.
 struct Running(Child);
 
 impl Drop for Running {

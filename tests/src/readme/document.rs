@@ -2,17 +2,16 @@
 
 use std::ops::Range;
 
-/// A block of commands.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Commands {
-    /// Number of the first line, from 1.
+    /// From 1.
     pub line: usize,
     pub script: String,
-    /// Lines of the output, as indexes from 0; `None` if the document shows none.
+    /// Indexes from 0; `None` if the document shows no output.
     pub output: Option<Range<usize>>,
 }
 
-/// A comment before a block that starts with this leaves the block out; the rest of the comment is the reason.
+/// Leaves out the block that follows; the rest of the comment is the reason.
 const NOT_RUN: &str = "<!-- not run";
 
 /// Fenced blocks in `sh` that are to run, in order.
@@ -44,7 +43,6 @@ pub fn commands(text: &str) -> Vec<Commands> {
     found
 }
 
-/// The lines inside the fenced block that starts here.
 fn block(lines: &[&str], fence: usize) -> Range<usize> {
     let start = fence + 1;
     let length = lines[start..].iter().position(|it| it.starts_with("```")).unwrap_or(lines.len() - start);

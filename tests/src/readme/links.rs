@@ -6,7 +6,7 @@ use steps::{ROOT, error::Result};
 
 use super::{has_extension, prose};
 
-/// Links of all Markdown files whose file or heading does not exist, as `file:line: target`.
+/// Links whose file or heading does not exist, as `file:line: target`.
 pub fn broken(files: &[String]) -> Result<Vec<String>> {
     let mut texts = BTreeMap::new();
     for path in files.iter().filter(|it| has_extension(it, &["md"])) {
@@ -27,7 +27,7 @@ pub fn broken(files: &[String]) -> Result<Vec<String>> {
     Ok(broken)
 }
 
-/// The relative targets of the links and pictures in a line.
+/// Relative targets of links and pictures.
 fn link_targets(line: &str) -> Vec<&str> {
     let between = |start, end| line.split(start).skip(1).filter_map(move |it| it.split_once(end)).map(|(it, _)| it);
     let found = between("](", ')').chain(between("src=\"", '"'));
@@ -43,7 +43,6 @@ fn exists(from: &str, target: &str, texts: &BTreeMap<&str, String>) -> bool {
     texts.get(path.as_str()).is_some_and(|it| anchors(it).iter().any(|it| it == anchor))
 }
 
-/// The path to which `target` leads from the file `from`.
 fn resolve_path(from: &str, target: &str) -> String {
     let mut parts: Vec<_> = from.split('/').collect();
     parts.pop();
@@ -57,7 +56,7 @@ fn resolve_path(from: &str, target: &str) -> String {
     parts.join("/")
 }
 
-/// Names of the headings in links, as GitHub makes them.
+/// As GitHub makes them from headings.
 fn anchors(text: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut counts = BTreeMap::<String, u32>::new();

@@ -12,10 +12,9 @@ const HISTORY: &str = "CHANGELOG.md";
 /// Documents whose names are those of the code.
 const ABOUT_CODE: [&str; 3] = ["CONTRIBUTING.md", "docs/architecture.md", "docs/publishing.md"];
 
-/// Extensions of source files.
 const SOURCES: [&str; 8] = ["rs", "toml", "yaml", "ts", "mjs", "js", "json", "sh"];
 
-/// Names in Markdown files that do not exist, as `file:line: name`.
+/// Names that do not exist, as `file:line: name`.
 pub fn missing(files: &[String]) -> Result<Vec<String>> {
     let mut words = BTreeSet::new();
     for path in files.iter().filter(|it| has_extension(it, &SOURCES)) {
@@ -47,7 +46,7 @@ fn is_identifier_char(it: char) -> bool {
     it.is_ascii_alphanumeric() || it == '_'
 }
 
-/// Whether a name starts in a folder at the top of the project, or ends as a source file.
+/// Starts in a folder at the top of the project, or ends as a source file.
 fn is_path(name: &str, files: &[String]) -> bool {
     if name.contains(['{', '…', ':']) || name.starts_with('/') || name.contains("//") {
         return false;
@@ -59,8 +58,8 @@ fn is_path(name: &str, files: &[String]) -> bool {
     is_source || folder.is_some_and(|folder| files.iter().any(|it| it.starts_with(&folder)))
 }
 
-/// Whether a file or folder has this path, from the root or at its end; `*`, `<…>` and a last part such as `PLATFORM`
-/// stand for any text.
+/// From the root, or at the end of a path; `*`, `<…>` and a last part such as `PLATFORM` stand for
+/// any text.
 fn is_there(name: &str, files: &[String]) -> bool {
     let name = name.trim_end_matches(['/', ',', '.']);
     let (folder, last) = name.rsplit_once('/').unwrap_or(("", name));
@@ -74,7 +73,7 @@ fn is_there(name: &str, files: &[String]) -> bool {
     files.iter().any(|it| is_at_end(it) || is_folder(it)) || Path::new(ROOT).join(name).exists()
 }
 
-/// The parts of a name that look like Rust: `CamelCase`, `snake_case`, `CONSTANT`.
+/// The parts that look like Rust: `CamelCase`, `snake_case`, `CONSTANT`.
 fn identifiers(name: &str) -> impl Iterator<Item = &str> {
     let is_plain = !name.contains(['/', '<', '{', '"', '…', '$']);
     let parts = name.split(|it: char| !is_identifier_char(it)).filter(move |_| is_plain);

@@ -1,9 +1,9 @@
 //! Outputs without what differs from run to run.
 
-/// Takes the place of an id, time, token or address of a file.
+/// In place of an id, time, token or address of a file.
 const VARIES: &str = "#";
 
-/// The text with ids, times and tokens replaced and runs of spaces and dashes collapsed.
+/// Ids, times and tokens are replaced, and runs of spaces and dashes collapsed.
 pub fn normalized(text: &str) -> String {
     let mut out = String::new();
     let mut word = String::new();
@@ -22,7 +22,7 @@ pub fn normalized(text: &str) -> String {
     lines.join("\n").trim_end().to_owned()
 }
 
-/// Whether a word is an id, a time, a token, or a number of four digits or more.
+/// An id, a time, a token, or a number of four digits or more.
 fn is_variable(word: &str) -> bool {
     let count = |is: fn(&char) -> bool| word.chars().filter(is).count();
     let has_mixed_case = 0 < count(char::is_ascii_uppercase) && 0 < count(char::is_ascii_lowercase);

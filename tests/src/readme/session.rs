@@ -24,11 +24,10 @@ use crate::{
     harness::{Harness, binary},
 };
 
-/// The address and the data folder of the service in the documents.
 const ADDRESS: &str = "http://localhost:3000";
 const DATA: &str = ".local/";
 
-/// The user of the token that `cargo dev` prints.
+/// `cargo dev` prints a token of this user.
 const EMAIL: &str = "demo@example.com";
 
 /// Printed after each block, with the exit code of its last command.
@@ -76,7 +75,7 @@ impl Session {
         Ok(Self { harness, deployment, browser, shell, input, output, opened: BTreeSet::new(), folder })
     }
 
-    /// Runs a block; what it printed, as the documents would show it.
+    /// Returns what the block printed, as the documents would show it.
     pub async fn run(&mut self, script: &str) -> Result<String> {
         let data = format!("{}/data/", self.folder.path().display());
         let script = script.replace(ADDRESS, &self.harness.ready().origin).replace(DATA, &data);
@@ -104,7 +103,7 @@ impl Session {
         Ok(printed.replace(&data, DATA))
     }
 
-    /// Opens the pages in a printed line as a user does: signs in, approves, allows.
+    /// As a user does: signs in, approves, allows.
     async fn open_pages(&mut self, line: &str) -> Result {
         let origin = &self.harness.ready().origin;
         let pages = ["/device", "/connect/", "/sandbox/oauth/authorize"].map(|it| format!("{origin}{it}"));
@@ -124,7 +123,6 @@ impl Session {
         Ok(())
     }
 
-    /// The address of the service.
     pub fn origin(&self) -> &str {
         &self.harness.ready().origin
     }
@@ -137,7 +135,6 @@ impl Drop for Session {
     }
 }
 
-/// The folder of the built programs.
 fn programs() -> Result<PathBuf> {
     let social = binary("social")?;
     social.parent().map(Path::to_owned).ok_or_else(|| TestError::new("the program is in no folder"))
