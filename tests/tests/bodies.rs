@@ -15,7 +15,6 @@ use serde_json::{Map, Value, json};
 use tests::shapes::MAX_REFUSAL_BYTES;
 use tokio::runtime::Runtime;
 
-/// The largest accepted body.
 const BODY_BYTES: usize = 256 * 1024;
 
 /// Limit of processor time for one request, without optimization.
@@ -68,7 +67,7 @@ async fn start() -> (Running, u64) {
     (service, post["id"].as_u64().unwrap())
 }
 
-/// Every operation at an existing path, with DELETE last.
+/// At existing paths, with DELETE last.
 fn operations(document: &Value, post: u64) -> impl Iterator<Item = (Method, String)> + use<> {
     let mut operations = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {
@@ -88,14 +87,13 @@ fn operations(document: &Value, post: u64) -> impl Iterator<Item = (Method, Stri
     operations.into_iter().chain([elsewhere])
 }
 
-/// All field names in the document.
 fn names(document: &Value) -> Vec<String> {
     let schemas = document["components"]["schemas"].as_object().unwrap().values();
     let properties = schemas.filter_map(|it| it["properties"].as_object());
     properties.flat_map(|it| it.keys().cloned()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Processor time of this process, which includes the service.
+/// Includes the service, which runs in this process.
 fn cpu_seconds() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap();
     let (_, after_name) = stat.rsplit_once(')').unwrap();

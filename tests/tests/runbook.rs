@@ -12,7 +12,7 @@ use tests::template::{self, FUNCTIONS, ROOT, Template, function_name};
 
 type Names = BTreeSet<String>;
 
-/// The metrics of the services that the functions use, with the dimensions that we use.
+/// Metrics of the services that the functions use, with the dimensions that we use.
 ///
 /// Sources: the user guides of Lambda ("Types of metrics for Lambda functions"), SQS ("Available
 /// `CloudWatch` metrics"), DynamoDB ("Metrics and dimensions") and API Gateway ("Monitor
@@ -48,19 +48,18 @@ fn runbook() -> String {
     read("docs/runbook.md")
 }
 
-/// The sections of the runbook, as in links.
+/// As in links.
 fn sections(runbook: &str) -> Names {
     let headings = runbook.lines().filter(|it| it.starts_with("##"));
     headings.map(|it| it.trim_start_matches('#').trim().to_lowercase().replace(' ', "-")).collect()
 }
 
-/// Every part of a text between two marks.
 fn between<'a>(text: &'a str, start: &str, end: &str) -> Vec<&'a str> {
     let found = text.split(start).skip(1).filter_map(|it| it.split_once(end));
     found.map(|(it, _)| it).collect()
 }
 
-/// The dashboard's widgets, with `${…}` unchanged.
+/// With `${…}` unchanged.
 fn widgets(template: &Template) -> Vec<Value> {
     let dashboards = template.resources("AWS::CloudWatch::Dashboard");
     let body = dashboards["Dashboard"]["DashboardBody"]["Fn::Sub"].as_str().unwrap();
@@ -68,7 +67,7 @@ fn widgets(template: &Template) -> Vec<Value> {
     body["widgets"].as_array().unwrap().clone()
 }
 
-/// The metrics on the dashboard: namespace, name and dimensions.
+/// Namespace, name and dimensions.
 fn dashboard_metrics(template: &Template) -> Vec<(String, String, Vec<String>)> {
     let widgets = widgets(template);
     let metrics = widgets.iter().filter_map(|it| it["properties"]["metrics"].as_array()).flatten();
@@ -79,7 +78,7 @@ fn dashboard_metrics(template: &Template) -> Vec<(String, String, Vec<String>)> 
     metrics.map(metric).collect()
 }
 
-/// The metrics of alarms: namespace, name and dimensions.
+/// Namespace, name and dimensions.
 fn alarm_metrics(template: &Template) -> Vec<(String, String, Vec<String>)> {
     let alarms = template.resources("AWS::CloudWatch::Alarm");
     let text = |it: &Value| it.as_str().unwrap().to_owned();

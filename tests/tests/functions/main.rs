@@ -22,7 +22,7 @@ fn event(name: &str) -> Value {
     serde_json::from_slice(&std::fs::read(format!("{ROOT}/infra/events/{name}.json")).unwrap()).unwrap()
 }
 
-/// The binary of a function, which cargo puts next to this test's folder.
+/// Cargo puts it next to this test's folder.
 ///
 /// Cargo builds only the binaries of the package under test, and these belong to others, so this
 /// calls cargo once per run. They are built together with the tests, so that libraries have the
@@ -44,7 +44,7 @@ fn binary(name: &str) -> PathBuf {
     test.parent().and_then(Path::parent).unwrap().join(name)
 }
 
-/// The outcome of the sample event for a function with this environment and empty tables.
+/// For the sample event, with this environment and empty tables.
 async fn outcome(name: &str, environment: BTreeMap<String, String>) -> Outcome {
     outcome_of(name, environment, &event(name)).await
 }
@@ -59,7 +59,6 @@ async fn outcome_of(name: &str, mut environment: BTreeMap<String, String>, event
     function.invoke(event).await.unwrap_or_else(|fault| panic!("{name}: {fault}"))
 }
 
-/// The response of a function to its sample event.
 async fn respond(name: &str) -> Value {
     match outcome(name, environment(name)).await {
         Outcome::Answered(response) => response,
@@ -67,8 +66,7 @@ async fn respond(name: &str) -> Value {
     }
 }
 
-/// The body of a response to the gateway, after checking its status and the headers of every
-/// response.
+/// Checks the status and the headers of every response.
 fn response_body(response: &Value, status: u16) -> Value {
     assert_eq!(response["statusCode"], status, "{response}");
     let header = |name: &str| {

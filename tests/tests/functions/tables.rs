@@ -1,13 +1,11 @@
-//! The tables of a function under test.
-
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Config, Credentials, Region};
 use dynoxide::Database;
 use storage::Table;
 use tokio::net::TcpListener;
 
-/// Starts DynamoDB in this process with every table, empty, under names with this prefix; returns
-/// its URL.
+/// Runs DynamoDB in this process with every table, empty, under names with this prefix. Returns its
+/// URL.
 pub(crate) async fn start(prefix: &str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

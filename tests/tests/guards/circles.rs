@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tests::template::ROOT;
 
-/// A module's path in its crate; the crate's root is empty.
+/// In its crate; the crate's root is empty.
 type Module = Vec<String>;
 
 /// Modules of one folder, each with everything below it, never name each other in a cycle. So there
@@ -45,7 +45,7 @@ fn cycle_is_found_through_folders_and_reexports() {
     assert_eq!(found(&[("a.rs", ""), ("b.rs", tested), ("c.rs", "use crate::b::B;")]), 0, "nor does a test below");
 }
 
-/// The source folders of all crates: each library, and each program with several files.
+/// Each library, and each program with several files.
 fn crate_roots() -> Vec<PathBuf> {
     let folders = |below: &str| -> Vec<PathBuf> {
         let entries = fs::read_dir(Path::new(ROOT).join(below)).into_iter().flatten();
@@ -60,7 +60,7 @@ fn crate_roots() -> Vec<PathBuf> {
     roots
 }
 
-/// The module in this file, as a path from the root of its crate.
+/// From the root of its crate.
 fn module_path(file: &Path) -> Module {
     let mut module: Module = file.with_extension("").iter().map(|it| it.to_str().unwrap().to_owned()).collect();
     if module.last().is_some_and(|it| ["lib", "main"].contains(&it.as_str())) {
@@ -69,12 +69,11 @@ fn module_path(file: &Path) -> Module {
     module
 }
 
-/// The names that the modules of a crate use.
 struct Sources {
     modules: BTreeSet<Module>,
-    /// Every path that a module names, from the root of the crate.
+    /// From the root of the crate.
     named: BTreeMap<Module, BTreeSet<Module>>,
-    /// The imports of a module, by their local names.
+    /// By their local names.
     taken: BTreeMap<Module, BTreeMap<String, Module>>,
 }
 
@@ -174,7 +173,7 @@ fn without_comments_and_tests(text: &str) -> String {
     text.lines().map(|it| it.split("//").next().unwrap()).collect::<Vec<_>>().join("\n")
 }
 
-/// All imports, with their local names.
+/// With their local names.
 fn list_imports(text: &str) -> Vec<(Module, String)> {
     let mut found = Vec::new();
     for statement in text.split(';') {
@@ -240,7 +239,7 @@ fn inline_paths(text: &str) -> Vec<Module> {
     found
 }
 
-/// The path from the root of the crate; `None` for another crate's.
+/// `None` for a path of another crate.
 fn from_root(path: &[String], module: &Module) -> Option<Module> {
     let mut resolved = module.clone();
     let mut segments = path.iter().peekable();

@@ -22,7 +22,7 @@ fn template_sets_exactly_the_variables_a_function_reads() {
     }
 }
 
-/// The variables that a function reads, in its own config and in shared ones.
+/// From the function's own config and from shared ones.
 fn variables_read(function: &str) -> Names {
     let folder = format!("functions/{function}/src");
     let source: String = rust_files(&folder).into_iter().map(read).collect();
@@ -44,7 +44,7 @@ fn variables_read(function: &str) -> Names {
     names
 }
 
-/// The code in `libs` that reads the environment, by the call that runs it.
+/// By the call that runs the code.
 fn shared_readers() -> BTreeMap<String, String> {
     let files = rust_files("libs").into_iter().map(read).filter(|it| it.contains("from_env"));
     let items = files.flat_map(|it| it.split("\n}\n").map(str::to_owned).collect::<Vec<_>>());
@@ -56,7 +56,7 @@ fn shared_readers() -> BTreeMap<String, String> {
     readers.collect()
 }
 
-/// Adds the variables that the readers called by `source` read, directly or through others.
+/// The variables that readers called by `source` read, directly or through others.
 fn add_shared(source: &str, readers: &BTreeMap<String, String>, names: &mut Names) {
     for (_, reader) in readers.iter().filter(|(call, _)| source.contains(call.as_str())) {
         names.extend(variables(reader));
@@ -65,7 +65,7 @@ fn add_shared(source: &str, readers: &BTreeMap<String, String>, names: &mut Name
     }
 }
 
-/// The names in calls like `required("NAME")`, without those that Lambda sets.
+/// In calls like `required("NAME")`, without those that Lambda sets.
 fn variables(source: &str) -> Names {
     let is_name = |it: &String| 3 < it.len() && it.bytes().all(|it| it.is_ascii_uppercase() || it == b'_');
     quoted_after(source, "(\"").into_iter().filter(is_name).filter(|it| !it.starts_with("AWS_")).collect()

@@ -11,7 +11,7 @@ fn rows() -> Vec<Row> {
     MonthlyCost::from_template(&Template::read().unwrap()).unwrap().rows()
 }
 
-/// An amount as the table shows it.
+/// As the table shows it.
 fn amount(dollars: f64) -> String {
     let text = format!("{dollars:.2}");
     if text == "0.00" { "0".to_owned() } else { text }

@@ -4,10 +4,9 @@ use std::process::Command;
 
 use tests::template::{FUNCTIONS, ROOT};
 
-/// Crates that decode images or parse documents, by prefixes of their names.
+/// By prefixes of their names.
 const DECODERS: [&str; 6] = ["image", "png", "zune-", "jpeg", "webp", "hayro-"];
 
-/// The names of the packages that a function is linked with.
 fn linked(function: &str) -> Vec<String> {
     let arguments = ["tree", "--offline", "--package", function, "--edges", "normal,build", "--prefix", "none"];
     let tree =

@@ -1,5 +1,3 @@
-//! The API document.
-
 use std::fs;
 use std::path::Path;
 
@@ -80,7 +78,7 @@ fn documented_values_are_those_that_requests_accept() {
     }
 }
 
-/// Whether a body has an example, its own or its schema's.
+/// Its own example or its schema's.
 fn has_example(document: &Value, body: &Value) -> bool {
     let mut media = body["content"].as_object().unwrap().values();
     media.all(|it| it.get("example").or(it.get("examples")).is_some() || schema_has_example(document, &it["schema"]))
@@ -102,7 +100,7 @@ fn has_items(schema: &Value) -> bool {
     schema["items"].is_object()
 }
 
-/// Every operation of the document with its name.
+/// With their names.
 fn operations(document: &Value) -> Vec<(String, &Value)> {
     let mut operations = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {

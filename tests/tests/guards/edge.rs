@@ -19,7 +19,7 @@ fn original_path(user: u64, media: u64, mime_type: MimeType) -> MediaPath {
     MediaPath::new(UserId::new(user).unwrap(), MediaId::new(media).unwrap(), mime_type)
 }
 
-/// Files with the smallest and the largest ids, of every type, as uploaded and derived.
+/// With the smallest and the largest ids, of every type, as uploaded and derived.
 fn files() -> Vec<PublicFile> {
     let last = (1 << 53) - 1;
     let mut files = Vec::new();
@@ -37,8 +37,8 @@ fn files() -> Vec<PublicFile> {
     files
 }
 
-/// The results of the function for requests with these paths and queries, at [`now`]: the URI that
-/// it maps to, or its status.
+/// For requests with these paths and queries at [`now`]: the URI that the function maps to, or its
+/// status.
 fn answers(requests: &[(String, Value)]) -> Vec<Value> {
     let template = Template::read_edge().unwrap();
     let function = &template.resources("AWS::CloudFront::Function")["FileAddress"];

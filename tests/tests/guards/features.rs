@@ -4,8 +4,8 @@ use std::process::Command;
 
 use crate::ROOT;
 
-/// The packages and features that a build of these packages consists of. Without arguments, the
-/// packages are the default members, from which the functions are deployed.
+/// Returns their packages and features. Without arguments, the packages are the default members,
+/// from which the functions are deployed.
 fn built(packages: &[&str]) -> String {
     let tree = Command::new(env!("CARGO"))
         .args(["tree", "--locked", "--offline", "--edges", "features,no-dev", "--prefix", "none"])

@@ -13,7 +13,6 @@ fn refers_to(value: &Value, name: &str) -> bool {
     *value == json!({ "Ref": name }) || *value == json!({ "Fn::GetAtt": [name, "Arn"] })
 }
 
-/// Whether a policy denies requests without TLS.
 fn requires_tls(policy: &Value) -> bool {
     let statements = policy["PolicyDocument"]["Statement"].as_array();
     statements.into_iter().flatten().any(|it| {

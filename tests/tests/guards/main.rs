@@ -35,7 +35,6 @@ pub(crate) fn read(path: impl AsRef<Path>) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The API documents of the functions that serve requests.
 pub(crate) fn documented() -> BTreeMap<&'static str, OpenApi> {
     BTreeMap::from([
         ("auth", auth::documented()),

@@ -1,5 +1,3 @@
-//! Checks where files are.
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;

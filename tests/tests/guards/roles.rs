@@ -1,5 +1,3 @@
-//! The permissions of roles.
-
 use std::collections::BTreeSet;
 
 use serde_json::json;
@@ -51,7 +49,7 @@ fn functions_with_secret_arns_alone_may_read_secrets() {
     assert_eq!(reads, expected);
 }
 
-/// The permissions of a role on the vault and the sealing key, without the actions.
+/// Permissions on the vault and the sealing key, without the actions.
 fn accessible_secrets(function: &str) -> BTreeSet<String> {
     let granted = granted(&Template::read().unwrap()).unwrap().into_iter();
     let own = granted.filter(|(it, _, _)| it == function).map(|(_, _, resource)| resource);
@@ -72,7 +70,6 @@ fn functions_read_only_their_own_kinds_of_secrets() {
     }
 }
 
-/// Compares the conditions of the roles with the keys and kinds that the functions use.
 #[test]
 fn functions_cannot_read_each_others_vault_items() {
     let reaches = |function: &str, key: &VaultKey| {

@@ -13,7 +13,7 @@ use crate::read;
 
 const DAYS: f64 = 30.0;
 
-/// Puts a table between the lines that mark its place.
+/// Between the lines that mark its place.
 fn with_table(text: &str, name: &str, table: &str) -> String {
     let (begin, end) = (format!("<!-- computed: {name} -->\n"), "<!-- end -->\n");
     let (before, rest) = text.split_once(&begin).unwrap_or_else(|| panic!("no place for {name}"));
@@ -21,7 +21,7 @@ fn with_table(text: &str, name: &str, table: &str) -> String {
     format!("{before}{begin}\n{table}\n{end}{after}")
 }
 
-/// The cost of a month by service, without what is free, for each number of users.
+/// Costs of a month by service, without what is free, for each number of users.
 fn costs() -> String {
     let template = Template::read().unwrap();
     let rows = [1e3, 1e5, 1e7].map(|users| {

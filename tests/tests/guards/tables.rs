@@ -21,7 +21,6 @@ fn template_has_the_tables_of_the_store() {
     assert_eq!(deployed, expected_tables.collect());
 }
 
-/// The part of a table that must agree.
 fn table_shape(table: &Value) -> Value {
     let mut attributes = table["AttributeDefinitions"].as_array().unwrap().clone();
     attributes.sort_by_key(|it| it["AttributeName"].to_string());
