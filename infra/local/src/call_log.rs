@@ -23,17 +23,15 @@ use serde_json::{Value, json};
 
 use server::{Secret, access_key_for, function_for};
 
-/// A file with a line of JSON for each call.
+/// One line of JSON for each call.
 #[derive(Clone, Debug)]
 pub(crate) struct CallLog(Arc<Mutex<File>>);
 
 impl CallLog {
-    /// Creates the file, or truncates an existing one.
     pub(crate) fn create(path: &Path) -> std::io::Result<Self> {
         Ok(Self(Arc::new(Mutex::new(File::create(path)?))))
     }
 
-    /// Settings for the clients with which `function` calls a store.
     pub(crate) fn config(&self, function: &'static str, config: SdkConfig, secret: &Secret) -> SdkConfig {
         let credentials = secret.credentials(access_key_for(function));
         let logged = config.http_client().map(|inner| Logged { inner, function, log: self.clone() });
@@ -42,7 +40,6 @@ impl CallLog {
         config.credentials_provider(SharedCredentialsProvider::new(credentials)).build()
     }
 
-    /// Records requests with links that a function signed.
     pub(crate) fn watch_links(self, router: Router) -> Router {
         router.layer(from_fn_with_state(self, write_link_use))
     }

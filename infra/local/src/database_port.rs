@@ -26,7 +26,6 @@ struct Listener {
     clock: Clock,
 }
 
-/// Handles requests that are signed with this secret.
 pub(crate) fn router(database: InProcessDatabase, secret: Secret, hosts: Hosts, clock: Clock) -> Router {
     Router::new().route("/", post(respond)).with_state(Listener { database, secret, hosts, clock })
 }

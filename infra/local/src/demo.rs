@@ -14,7 +14,7 @@ use storage::{CreateUserOutcome, Identity, TokenGrant};
 use crate::error::LocalError;
 use crate::issuer;
 
-/// The demo user of the issuer at this origin, created on first use.
+/// Created on first use.
 pub(crate) async fn user(api: &api::Api, origin: &str) -> Result<User, LocalError> {
     let identity = Identity { issuer: issuer::url(origin), subject: issuer::DEMO_EMAIL.to_owned() };
     if let Some(id) = api.store.user_of(&identity).await?
@@ -29,8 +29,8 @@ pub(crate) async fn user(api: &api::Api, origin: &str) -> Result<User, LocalErro
     }
 }
 
-/// A token of the demo user. It is stored in the data folder, if there is one, and stays the same until
-/// it expires or is revoked.
+/// The token is stored in the data folder, if there is one, and stays the same until it expires or
+/// is revoked.
 pub(crate) async fn token(api: &api::Api, user: &User, folder: Option<&Path>) -> Result<String, LocalError> {
     let path = folder.map(|it| it.join("demo-token"));
     if let Some(stored) = path.as_ref().and_then(|it| std::fs::read_to_string(it).ok())

@@ -15,7 +15,6 @@ use crate::meter::Meter;
 pub(crate) struct Development {
     pub(crate) fakes: Fakes,
     pub(crate) history: History,
-    /// The time of the history.
     pub(crate) clock: Clock,
     pub(crate) log: Option<CallLog>,
     pub(crate) meter: Option<Meter>,
@@ -63,7 +62,6 @@ impl Extensions for Development {
     }
 }
 
-/// A store in memory whose deliveries are recorded.
 #[cfg(test)]
 pub(crate) async fn recorded_store(history: &History, clock: &Clock) -> storage::Store {
     let secret = Secret::random();

@@ -6,23 +6,19 @@ use crate::sandbox::SandboxError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum LocalError {
-    /// A file or a socket failed.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// The port is in use.
     #[error("cannot listen on port {port} ({source}); stop the program that uses it, or choose another with {option}")]
     Port {
         port: u16,
-        /// The option that chooses another port.
+        /// Chooses another port.
         option: &'static str,
         source: std::io::Error,
     },
-    /// `--listen` would accept requests from the whole network.
     #[error(
         "--listen {0} accepts calls from the whole network; give the one address at which containers reach this machine"
     )]
     Everywhere(std::net::IpAddr),
-    /// `--origin` is not exactly a scheme and a host.
     #[error("--origin {0} is not an origin; give a scheme and a host, such as https://app.example")]
     Origin(String),
     #[error(transparent)]
@@ -31,26 +27,20 @@ pub enum LocalError {
     Storage(#[from] storage::StorageError),
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
-    /// `--platforms` is not a JSON object of objects.
     #[error("--platforms cannot be read: {0}")]
     Platforms(#[source] serde_json::Error),
-    /// `--brand` is not the brand of an operator.
     #[error("--brand cannot be read: {0}")]
     Brand(#[source] serde_json::Error),
-    /// `--return-origins` has an entry that is no origin.
     #[error("--return-origins: {0}")]
     ReturnOrigins(#[from] connections::InvalidReturnOrigin),
-    /// The file of `--platform-secrets` cannot be read.
     #[error(
         "{} cannot be read; it must have the id and secret of each platform, such as {{\"linkedin\": {}}}",
         .0.display(),
         platforms::AppCredentials::EXAMPLE_JSON
     )]
     PlatformSecrets(PathBuf),
-    /// `--platforms` has a setting that a platform does not accept.
     #[error("--platforms: {0}")]
     Setup(#[from] platforms::SetupError),
-    /// The demo user could not be created.
     #[error("another process is creating the demo user; use another --data folder")]
     Demo,
 }

@@ -18,7 +18,7 @@ use url::Url;
 
 use self::links::LinksToFake;
 
-/// The running fakes. Their state ends with this process.
+/// Their state ends with this process.
 #[derive(Clone, Default)]
 pub(crate) struct Fakes {
     fakes: Arc<[Arc<dyn FakePlatform>]>,
@@ -26,7 +26,7 @@ pub(crate) struct Fakes {
     page: Option<Url>,
 }
 
-/// The ids of posts, by the names of the platforms that have a fake.
+/// By the names of the platforms that have a fake.
 pub(crate) type PublicPosts = BTreeMap<&'static str, BTreeSet<String>>;
 
 impl Fakes {
@@ -40,13 +40,13 @@ impl Fakes {
         Self { fakes: fakes.into(), page: Url::parse(&format!("{origin}/fakes")).ok() }
     }
 
-    /// Keeps the fakes that these settings name: `--platforms` may name a real server instead.
+    /// `--platforms` may name a real server instead of a fake.
     pub(crate) fn enabled_in(self, settings: &PlatformSettings) -> Self {
         let is_named = |it: &&Arc<dyn FakePlatform>| settings.get(it.name()) == Some(&it.settings());
         Self { fakes: self.fakes.iter().filter(is_named).cloned().collect(), ..self }
     }
 
-    /// The adapters of a deployment. Links of adapters that call a fake lead to the fake's page.
+    /// Links of adapters that call a fake lead to the fake's page.
     pub(crate) fn registry<P: LinksToFake + ?Sized>(&self, setup: &Setup) -> Result<Registry<P>, SetupError> {
         // `Registry::new` also rejects unknown platform names.
         let registry = Registry::new(setup)?;
@@ -58,28 +58,24 @@ impl Fakes {
         Ok(Registry::from_adapters(adapters.collect()))
     }
 
-    /// The ids of all posts.
     pub(crate) fn public_posts(&self) -> PublicPosts {
         let ids = |it: &Arc<dyn FakePlatform>| it.public_posts().into_iter().map(|post| post.id).collect();
         self.fakes.iter().map(|it| (it.name(), ids(it))).collect()
     }
 
-    /// The settings that name the fakes, by platform.
     pub(crate) fn settings(&self) -> PlatformSettings {
         self.fakes.iter().map(|it| (it.name().to_owned(), it.settings())).collect()
     }
 
-    /// Client ids and secrets of the service, by platform.
     pub(crate) fn apps(&self) -> BTreeMap<String, AppCredentials> {
         self.fakes.iter().filter_map(|it| Some((it.name().to_owned(), it.app_credentials()?))).collect()
     }
 
-    /// The addresses at which the fakes listen.
     pub(crate) fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
         self.fakes.iter().flat_map(|it| it.addresses())
     }
 
-    /// The pages; an empty router without fakes.
+    /// Empty without fakes.
     pub(crate) fn router(self) -> Router {
         if self.fakes.is_empty() {
             return Router::new();

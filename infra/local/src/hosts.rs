@@ -20,7 +20,6 @@ const FROM_CONTAINERS: &str = "host.docker.internal";
 /// Headers that proxies and tunnels add.
 const FORWARDED: [&str; 3] = ["forwarded", "x-forwarded-for", "x-forwarded-host"];
 
-/// The names of a port that serves only this machine.
 #[derive(Clone, Debug)]
 pub(crate) struct Hosts {
     names: Vec<String>,
@@ -28,8 +27,8 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// This machine's names with this port. With `also`, an address on the network of containers:
-    /// that address, and the machine's name there.
+    /// `also` is an address on the network of containers: adds that address, and the machine's name
+    /// there.
     pub(crate) fn new(port: u16, also: Option<IpAddr>) -> Self {
         let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "[::1]".to_owned()];
         names.extend(also.iter().map(|it| match it {
@@ -49,7 +48,6 @@ impl Hosts {
         Self { refuses_forwarded, ..self }
     }
 
-    /// Whether a request names this machine, and nothing else.
     pub(crate) fn name<B>(&self, request: &http::Request<B>) -> bool {
         let is_forwarded = FORWARDED.iter().any(|it| request.headers().contains_key(*it));
         let is_ours = host(request).is_some_and(|it| self.names.contains(&it));
@@ -77,7 +75,6 @@ pub(crate) fn redirect_to_origin<B>(request: &http::Request<B>, origin: &str) ->
     (is_loopback && is_page).then(|| Redirect::temporary(&format!("{origin}{path}")).into_response())
 }
 
-/// The response to a request that does not name this machine.
 pub(crate) fn misdirected(origin: &str) -> Response {
     let text = format!(
         "cargo dev is served at {origin}. For another address, start it with --origin URL, and point the tunnel to the \
@@ -96,7 +93,7 @@ pub(crate) async fn reject_cross_site(request: Request, next: Next) -> Response 
     next.run(request).await
 }
 
-/// Whether a page of another origin sent the request. Browsers set `sec-fetch-site`, programs do not.
+/// Browsers set `sec-fetch-site`, programs do not.
 fn is_cross_site(headers: &HeaderMap) -> bool {
     headers.get("sec-fetch-site").is_some_and(|it| it != "same-origin" && it != "none")
 }

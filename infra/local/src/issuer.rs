@@ -21,24 +21,20 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::Sha256;
 
-/// The issuer's only client.
 pub(crate) const CLIENT_ID: &str = "social-publishing";
 
-/// The client's secret, which signs id tokens. It protects nothing.
+/// Signs id tokens. It protects nothing.
 pub(crate) const CLIENT_SECRET: &str = "development-only-secret-of-the-local-issuer";
 
-/// The address that the sign-in page suggests.
 pub(crate) const DEMO_EMAIL: &str = "demo@example.com";
 
-/// The name of the user who signs in with [`DEMO_EMAIL`].
 pub(crate) const DEMO_NAME: &str = "Demo User";
 
 const CODE_LASTS: TimeDelta = TimeDelta::minutes(5);
 
-/// Maximum number of codes that are not exchanged yet; further sign-ins return 503.
+/// Codes that are not exchanged yet; further sign-ins return 503.
 const MAX_CODES: usize = 10_000;
 
-/// The issuer's URL at this origin.
 pub(crate) fn url(origin: &str) -> String {
     format!("{origin}/dev-issuer")
 }
@@ -53,7 +49,6 @@ struct Issuer {
     codes: Arc<Mutex<HashMap<String, IssuedCode>>>,
 }
 
-/// A sign-in whose code is not exchanged yet.
 struct IssuedCode {
     email: String,
     nonce: Option<String>,
@@ -96,8 +91,6 @@ struct SignInPage<'a> {
     request: &'a Authorize,
 }
 
-/// The issuer's pages and endpoints at `origin`, for a service at `returns_to`.
-///
 /// Any address can sign in without a password, so the router may serve only this machine.
 pub(crate) fn router(origin: String, returns_to: &str, clock: Clock) -> Router {
     let callback = format!("{returns_to}/sign-in/callback");

@@ -18,14 +18,12 @@ use http::StatusCode;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Maximum number of calls kept.
 const KEPT: usize = 10_000;
 
-/// Minimum duration of a call, as across a network. Without a minimum, the meter could not
-/// distinguish parallel calls from sequential ones.
+/// Per call, as across a network. Without a minimum, the meter could not distinguish parallel calls
+/// from sequential ones.
 const LATENCY: Duration = Duration::from_millis(5);
 
-/// One request to the store.
 #[derive(Clone, Debug, Serialize)]
 struct StoreCall {
     /// Increases by one with each call.
@@ -34,12 +32,11 @@ struct StoreCall {
     tables: Vec<String>,
     /// The sum of read and write units, as the emulator reports them.
     units: f64,
-    /// Start and end of the call, in microseconds since the meter started.
+    /// In microseconds since the meter started.
     began_us: u64,
     ended_us: u64,
 }
 
-/// The latest calls.
 #[derive(Clone, Debug)]
 pub(crate) struct Meter {
     calls: Arc<Mutex<VecDeque<StoreCall>>>,
@@ -51,7 +48,6 @@ impl Meter {
         Self { calls: Arc::default(), started: std::time::Instant::now() }
     }
 
-    /// A client that counts its calls and forwards them to `inner`.
     pub(crate) fn before(&self, inner: SharedHttpClient) -> SharedHttpClient {
         SharedHttpClient::new(Metered { meter: self.clone(), inner })
     }

@@ -104,18 +104,17 @@ impl Options {
         })
     }
 
-    /// Whether to open the start page: not for programs that wait for the ready file.
+    /// Not for programs that wait for the ready file.
     pub fn needs_browser(&self) -> bool {
         !self.no_open && self.ready_file.is_none()
     }
 
-    /// Whether all data are deleted when the process ends. Grants of fakes end with them.
+    /// Grants of fakes end with the process.
     pub(crate) fn has_no_data_folder(&self) -> bool {
         self.ephemeral || self.fakes
     }
 
-    /// The platforms of the local stack: `--platforms` overrides fakes, and fakes override the
-    /// defaults.
+    /// `--platforms` overrides fakes, and fakes override the defaults.
     pub(crate) fn platform_settings(
         &self,
         origin: &str,

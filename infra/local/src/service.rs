@@ -17,35 +17,32 @@ use crate::options::Options;
 use crate::stack::{Addresses, Stack};
 use crate::{database_port, demo, hosts};
 
-/// The local stack, running.
 #[derive(Debug)]
 pub struct Running {
     /// For example `http://localhost:3000`.
     pub origin: String,
     /// The target of the tunnel of `--origin`, for example `http://localhost:3001`.
     pub tunnel: Option<String>,
-    /// The URL of the API.
     pub base_url: String,
     pub token: String,
     pub user: User,
-    /// The database's URL and the keys of all stores, with `--dynamodb-port`.
+    /// With `--dynamodb-port`.
     pub stores: Option<StoreKeys>,
-    // The data folder, deleted when the process ends.
+    // Deleted when the process ends.
     _ephemeral: Option<TempDir>,
 }
 
-/// How functions in other processes call the stores of this one.
 #[derive(Debug)]
 pub struct StoreKeys {
-    /// The database's URL on this machine.
+    /// On this machine.
     pub dynamodb: String,
-    /// The access key of the database and the media store.
+    /// Of the database and the media store.
     pub access_key: &'static str,
     /// New in every run.
     pub secret: SecretString,
 }
 
-/// Starts the local stack. Its tasks run on this runtime until the process ends.
+/// The tasks run on this runtime until the process ends.
 pub async fn start(options: &Options) -> Result<Running, LocalError> {
     if let Some(address) = options.listen.filter(IpAddr::is_unspecified) {
         return Err(LocalError::Everywhere(address));
@@ -100,7 +97,7 @@ fn serve(listeners: Vec<TcpListener>, router: &Router) {
     }
 }
 
-/// Listens on loopback, and on the address of `--listen`.
+/// On loopback, and on the address of `--listen`.
 async fn listen(options: &Options, port: u16, option: &'static str) -> Result<Vec<TcpListener>, LocalError> {
     let bind = async |address: IpAddr, port: u16| {
         let bound = TcpListener::bind((address, port)).await;

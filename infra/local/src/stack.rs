@@ -1,5 +1,5 @@
-//! The server with what `cargo dev` adds: the sandbox, fakes of platforms, an issuer, and pages that show
-//! what happens.
+//! The server with what `cargo dev` adds: the sandbox, fakes of platforms, an issuer, and pages
+//! that show what happens.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,11 +28,8 @@ use crate::options::Options;
 use crate::sandbox::{self, Sandbox};
 use crate::{erasure, events, hosts, issuer};
 
-/// The addresses of this process, and the secret of its stores.
 pub(crate) struct Addresses<'a> {
-    /// The origin on this machine.
     pub(crate) origin: &'a str,
-    /// The origin of `--origin`.
     pub(crate) outside: Option<&'a str>,
     pub(crate) hosts: Hosts,
     pub(crate) secret: &'a Secret,
@@ -40,9 +37,9 @@ pub(crate) struct Addresses<'a> {
 
 pub(crate) struct Stack {
     pub(crate) server: Server,
-    /// All routes, for this machine.
+    /// For this machine.
     pub(crate) here: Router,
-    /// The deployed routes and files, for other callers.
+    /// Deployed routes and files, for other callers.
     pub(crate) outside: Router,
 }
 
@@ -124,7 +121,6 @@ impl Stack {
     }
 }
 
-/// The private addresses that the service may call.
 fn address_policy(options: &Options, fakes: &Fakes) -> AddressPolicy {
     AddressPolicy::Also(options.allow_fetch_from.iter().copied().chain(fakes.addresses()).collect())
 }
@@ -157,14 +153,13 @@ async fn check_host(State((hosts, origin)): State<(Hosts, String)>, request: Req
     }
 }
 
-/// The source of the client id and secret at each platform.
 fn app_sources(options: &Options, fakes: &Fakes) -> Result<AppSources, LocalError> {
     let mut apps = fakes.apps();
     apps.extend(options.apps()?);
     Ok(Arc::new(move |platform: &str| app(&apps, platform)))
 }
 
-/// Client id and secret at a platform: the sandbox's, or those of `--platform-secrets`.
+/// The sandbox's, or those of `--platform-secrets`.
 fn app(named: &BTreeMap<String, AppCredentials>, platform: &str) -> Arc<dyn AppSource> {
     match named.get(platform) {
         Some(app) => Arc::new(app.clone()),

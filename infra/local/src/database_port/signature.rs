@@ -11,10 +11,9 @@ use subtle::ConstantTimeEq;
 
 use server::{ACCESS_KEYS, Secret};
 
-/// Maximum clock skew, as in AWS.
+/// As in AWS.
 const SKEW: TimeDelta = TimeDelta::minutes(15);
 
-/// Whether the request is signed with one of our access keys and this secret.
 pub(super) fn is_good(head: &Parts, body: &[u8], secret: &Secret, now: DateTime<Utc>) -> bool {
     both_signatures(head, body, secret, now).is_some_and(|(given, ours)| given.as_bytes().ct_eq(ours.as_bytes()).into())
 }

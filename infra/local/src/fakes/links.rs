@@ -41,9 +41,7 @@ impl FakePage {
     }
 }
 
-/// A trait of adapters that can be wrapped.
 pub(crate) trait LinksToFake: Capability {
-    /// Wraps the adapter; its links lead to this page.
     fn at_fake(self: Box<Self>, page: Url) -> Box<Self>;
 }
 
@@ -59,7 +57,6 @@ macro_rules! at_fake {
 
 at_fake!(dyn Connect, dyn Platform, dyn Publish);
 
-/// An adapter whose links lead to the page of its fake.
 struct WithFakeLinks<P: ?Sized>(Box<P>, FakePage);
 
 #[async_trait]

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::Fakes;
 use crate::sandbox::pages;
 
-/// Maximum number of posts on one page; the newest are shown.
+/// The newest posts are shown.
 const PAGE: usize = 50;
 
 #[derive(Template)]
@@ -25,25 +25,21 @@ struct ListPage {
 #[template(path = "fakes/fake.html")]
 struct FakePage {
     fake: FakeView,
-    /// Whether the page shows a single post.
     is_of_one: bool,
     posts: Vec<FakePostView>,
 }
 
-/// The posts to show.
 #[derive(Deserialize)]
 pub(super) struct PageQuery {
     /// The platform's id of a post; all posts if absent.
     post: Option<String>,
 }
 
-/// A platform.
 struct FakeView {
     name: &'static str,
     title: &'static str,
     /// The values to enter on the service's page, by field name.
     form_values: Vec<(String, String)>,
-    /// The number of public posts.
     posts: usize,
 }
 
@@ -107,7 +103,7 @@ pub(super) async fn show_fake(
     pages::show(&FakePage { fake: FakeView::new(fake), is_of_one: post.is_some(), posts })
 }
 
-/// The avatar of every account of a fake: the first letter of the platform.
+/// The first letter of the platform, for every account.
 pub(super) async fn get_avatar(State(all): State<Fakes>, Path(name): Path<String>) -> Response {
     let Some(fake) = all.get(&name) else { return pages::not_found() };
     let title = FakeView::title(fake);
@@ -126,7 +122,7 @@ pub(super) async fn get_avatar(State(all): State<Fakes>, Path(name): Path<String
     (headers, svg).into_response()
 }
 
-/// A file of a post, by the positions of post and file.
+/// By the positions of post and file.
 pub(super) async fn get_file(
     State(all): State<Fakes>,
     Path((name, post, file)): Path<(String, usize, usize)>,

@@ -73,17 +73,17 @@ static PROFILES: [Profile; 6] = [
     },
 ];
 
-/// The boards that every account has: id and name.
+/// Every account has these: id and name.
 pub(super) const BOARDS: [(&str, &str); 3] =
     [("notices", "Notices"), ("tides", "Tides and weather"), ("lost", "Lost and found")];
 
 impl Account {
-    /// All accounts, in the order of the consent page.
+    /// In the order of the consent page.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         PROFILES.iter().map(Self)
     }
 
-    /// Finds an account by its handle without the `@`.
+    /// Without the `@`.
     pub(super) fn find(handle: &str) -> Option<Self> {
         Self::all().find(|it| it.handle() == handle)
     }
@@ -113,7 +113,6 @@ impl Account {
     }
 }
 
-/// No account has this handle; the message lists the handles.
 #[derive(Debug, thiserror::Error)]
 #[error("there is no account of this name; choose one of {}", handles())]
 pub(crate) struct NoSuchAccount;
@@ -137,7 +136,7 @@ fn handles() -> String {
     handles.join(", ")
 }
 
-/// The avatar of an account, `{handle}.svg`.
+/// For paths like `{handle}.svg`.
 pub(super) async fn get_avatar(Path(file): Path<String>) -> Response {
     let Some(account) = file.strip_suffix(".svg").and_then(Account::find) else {
         return pages::not_found();

@@ -1,5 +1,3 @@
-//! Error responses of the API.
-
 use std::io;
 
 use axum::Json;
@@ -8,7 +6,6 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-/// Why an API call failed.
 #[derive(Debug)]
 pub(super) struct SandboxApiError {
     status: StatusCode,
@@ -24,7 +21,6 @@ impl SandboxApiError {
         Self { status, error, message: message.into(), retry_after: None }
     }
 
-    /// The token is unknown, expired or revoked.
     pub(super) fn invalid_token() -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "invalid_token", "the access token is expired, revoked or unknown")
     }
@@ -37,12 +33,10 @@ impl SandboxApiError {
         Self::new(StatusCode::FORBIDDEN, "other_account", "the grant does not cover this account")
     }
 
-    /// The request cannot be parsed.
     pub(super) fn malformed(status: StatusCode, message: impl Into<String>) -> Self {
         Self::new(status, "invalid_request", message)
     }
 
-    /// The content breaks a rule.
     pub(super) fn content(error: &'static str, message: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, error, message)
     }
@@ -55,7 +49,7 @@ impl SandboxApiError {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "a file can have at most 64 MiB")
     }
 
-    /// The client has to wait, optionally for these seconds.
+    /// In seconds, if the client can know.
     pub(super) fn wait(error: &'static str, message: &str, retry_after: Option<u64>) -> Self {
         Self { retry_after, ..Self::new(StatusCode::TOO_MANY_REQUESTS, error, message) }
     }

@@ -1,5 +1,3 @@
-//! The caller of the API, identified by the bearer token.
-
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
@@ -10,16 +8,13 @@ use super::accounts::Account;
 use super::api_error::SandboxApiError;
 use super::oauth::{PROFILE, PUBLISH, accounts_in};
 
-/// Header with the id of the account for which a call is made, where a grant covers several
-/// accounts.
+/// The id of the account for which a call is made, where a grant covers several accounts.
 const ON_BEHALF_OF: &str = "sandbox-account";
 
-/// The account on whose behalf a call is made.
 pub(super) struct Caller {
     pub(super) account: Account,
     /// The other accounts of the grant.
     pub(super) also: Vec<Account>,
-    /// The index of the grant.
     pub(super) grant: usize,
     scopes: Vec<String>,
 }
@@ -40,7 +35,6 @@ impl Caller {
         Ok(Self { account, also, grant, scopes: granted.scopes.clone() })
     }
 
-    /// Returns an error if the grant does not include `scope`.
     pub(super) fn needs(&self, scope: &str) -> Result<(), SandboxApiError> {
         let is_covered = self.scopes.iter().any(|it| it == scope);
         if is_covered { Ok(()) } else { Err(SandboxApiError::insufficient_scope(scope)) }

@@ -23,13 +23,12 @@ use super::faults::Order;
 use super::operation::Operation;
 use super::{CLIENT_ID, CLIENT_SECRET, Sandbox};
 
-/// The user's account.
 const ACCOUNT: &str = "harbour";
 
 struct ListeningSandbox {
     sandbox: Sandbox,
     address: SocketAddr,
-    /// Whether error responses quote the request.
+    /// Error responses quote the request.
     echo: Echo,
 }
 

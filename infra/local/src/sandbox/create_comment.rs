@@ -1,5 +1,3 @@
-//! Adds comments to public posts.
-
 use axum::Json;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
@@ -14,10 +12,9 @@ use super::create_post::MAX_REFERENCE;
 use super::fact::{Comment, Fact};
 use super::oauth::PUBLISH;
 
-/// Maximum length of a comment, in characters.
+/// In characters.
 const MAX_TEXT: usize = 200;
 
-/// The request body.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewComment {
@@ -26,7 +23,7 @@ pub(super) struct NewComment {
     reference: String,
 }
 
-/// Adds a comment. A repeated request adds another one.
+/// A repeated request adds another comment.
 pub(super) async fn create_comment(
     State(sandbox): State<Sandbox>,
     Path(post): Path<String>,

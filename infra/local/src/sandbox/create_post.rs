@@ -1,5 +1,3 @@
-//! Publishes posts.
-
 use std::collections::BTreeMap;
 
 use axum::Json;
@@ -19,16 +17,15 @@ use super::fact::{Fact, Post};
 use super::ledger::Ledger;
 use super::oauth::PUBLISH;
 
-/// Maximum length of a text, in characters.
+/// In characters.
 const MAX_TEXT: usize = 500;
-/// Maximum number of pictures and videos of a post.
+/// Pictures and videos of one post.
 const MAX_MEDIA: usize = 4;
-/// Maximum length of an alt text, in characters.
+/// In characters.
 const MAX_ALT_TEXT: usize = 1000;
-/// Maximum length of a reference, in characters.
+/// In characters.
 pub(super) const MAX_REFERENCE: usize = 100;
 
-/// The request body.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewPost {
@@ -36,19 +33,18 @@ pub(super) struct NewPost {
     text: String,
     #[serde(default)]
     media_ids: Vec<String>,
-    /// Alt texts by file id.
+    /// By file id.
     #[serde(default)]
     alt_texts: BTreeMap<String, String>,
     #[serde(default)]
     options: Options,
     #[serde(default)]
     reference: String,
-    /// The id of the post that it replies to.
     #[serde(default)]
     in_reply_to: Option<String>,
 }
 
-/// Publishes a post. A repeated request publishes another one.
+/// A repeated request publishes another post.
 pub(super) async fn create_post(
     State(sandbox): State<Sandbox>,
     caller: Caller,
@@ -69,7 +65,6 @@ pub(super) async fn create_post(
     Ok((StatusCode::CREATED, Json(json!({ "id": id, "url": url }))))
 }
 
-/// Checks the files of a post, and the post that it replies to.
 fn check_references(
     post: &NewPost,
     ledger: &Ledger,

@@ -10,66 +10,65 @@ use serde::{Deserialize, Serialize};
 
 use super::accounts::Account;
 
-/// An event of the sandbox.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(tag = "fact", rename_all = "snake_case")]
 pub(super) enum Fact {
     /// The user pressed Allow, and the client received a code.
-    Allowed { code: Code },
-    /// The grant at this index is new, or has changed.
-    Granted { index: usize, grant: Grant },
-    /// A file was stored.
-    Uploaded { id: String, medium: Medium },
-    /// A post became public.
+    Allowed {
+        code: Code,
+    },
+    /// New, or changed.
+    Granted {
+        index: usize,
+        grant: Grant,
+    },
+    Uploaded {
+        id: String,
+        medium: Medium,
+    },
     Posted(Post),
-    /// A comment was added to a post.
     Commented(Comment),
 }
 
-/// An uploaded picture or video.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Medium {
     pub(super) account: Account,
     pub(super) mime_type: String,
-    /// The time from which posts can use the file; `None` for immediately.
+    /// Posts can use the file from then on; `None` for immediately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) ready_at: Option<DateTime<Utc>>,
 }
 
 impl Medium {
-    /// The remaining processing time; `None` if posts can use the file.
+    /// `None` if posts can use the file.
     pub(super) fn processing_time_left(&self, now: DateTime<Utc>) -> Option<TimeDelta> {
         self.ready_at.map(|it| it - now).filter(|it| TimeDelta::zero() < *it)
     }
 }
 
-/// A public post. Its id is its position among all posts, from 1.
+/// The id is the position among all posts, from 1.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Post {
     pub(super) account: Account,
     pub(super) text: String,
     pub(super) media: Vec<String>,
-    /// Alt texts by file id.
+    /// By file id.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) alt_texts: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Options::is_empty")]
     pub(super) options: Options,
-    /// The client's reference, for look-ups.
     pub(super) reference: String,
-    /// The id of the post that it replies to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) reply_to: Option<usize>,
     pub(super) at: DateTime<Utc>,
 }
 
-/// A comment under a public post. Its id is [`Comment::id`] of its position among all comments, from 1.
+/// The id is [`Comment::id`] of the position among all comments, from 1.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Comment {
-    /// The id of the post.
     pub(super) post: usize,
     pub(super) account: Account,
     pub(super) text: String,
-    /// The client's reference, for look-ups.
     #[serde(default)]
     pub(super) reference: String,
     pub(super) at: DateTime<Utc>,

@@ -7,15 +7,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::operation::Operation::{self, Comment, LookUp, Publish, Refresh, Upload};
 
-/// A kind of fault. In JSON it is its name.
+/// In JSON, its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FaultKind {
     pub(crate) name: &'static str,
-    /// The heading on the page.
     pub(crate) title: &'static str,
-    /// The effect, as a sentence for the page.
     pub(super) text: &'static str,
-    /// The affected calls.
     operation: Operation,
     pub(super) effect: Effect,
 }
@@ -40,7 +37,6 @@ pub(super) enum Effect {
     Expire,
 }
 
-/// A group of faults on the page.
 pub(super) struct Group {
     pub(super) title: &'static str,
     pub(super) kinds: &'static [FaultKind],
@@ -111,7 +107,7 @@ const ACCESS: &[FaultKind] = &[
     ),
 ];
 
-/// All faults, in the order of the page.
+/// In the order of the page.
 pub(super) const GROUPS: [Group; 4] = [
     Group { title: "When a post is published", kinds: PUBLISHING },
     Group { title: "When a comment is added", kinds: COMMENTING },
@@ -132,25 +128,23 @@ impl FaultKind {
         GROUPS.iter().flat_map(|it| it.kinds).find(|it| it.name == name).copied()
     }
 
-    /// Whether this fault affects calls of `operation`.
     pub(super) fn affects(self, operation: Operation) -> bool {
         let is_of_access = matches!(self.effect, Effect::Revoke | Effect::Expire);
         self.operation == operation || is_of_access && operation == Upload
     }
 
-    /// Whether this fault affects uploads but not posts, so that an order may select the file.
+    /// Posts are not affected, so an order may select the file.
     pub(super) fn is_for_files(self) -> bool {
         self.operation == Upload
     }
 
-    /// Whether this fault uses the order's delay.
     pub(super) fn has_delay(self) -> bool {
         matches!(self.effect, Effect::BusyUntil | Effect::Slow | Effect::Late | Effect::Processing)
             || self.effect == RATE_LIMITED
     }
 
-    /// Whether access tokens expire when the fault is armed. The fault affects refreshes, and
-    /// without the expiry no token would be refreshed for most of an hour.
+    /// The fault affects refreshes. Unless access tokens expire when it is armed, no token would be
+    /// refreshed for most of an hour.
     pub(super) fn is_for_refresh(self) -> bool {
         self.operation == Refresh
     }

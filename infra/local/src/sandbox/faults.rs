@@ -8,16 +8,13 @@ use super::accounts::Account;
 use super::fault_kind::FaultKind;
 use super::operation::Operation;
 
-/// Maximum number of armed orders.
 const MAX_ARMED: usize = 100;
-/// Maximum number of calls of one order.
+/// Calls of one order.
 const MAX_COUNT: u32 = 10_000;
-/// The longest delay, in milliseconds.
 const MAX_DELAY_MS: u64 = 60_000;
-/// Maximum of [`Order::file`].
 const MAX_FILE: u32 = 100;
 
-/// An order: a fault for the next `count` calls of one account, or of any account.
+/// A fault for the next `count` calls of one account, or of any account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Order {
@@ -27,7 +24,7 @@ pub(super) struct Order {
     #[serde(default)]
     pub(super) account: Option<Account>,
     pub(super) kind: FaultKind,
-    /// The number of affected calls; `None` for all until the order is switched off.
+    /// `None`: all calls until the order is switched off.
     #[serde(default = "once")]
     pub(super) count: Option<u32>,
     #[serde(default)]
@@ -47,7 +44,6 @@ fn first() -> u32 {
     1
 }
 
-/// Why an order is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum InvalidFault {
     #[error(
@@ -62,7 +58,6 @@ pub(super) enum InvalidFault {
     TooMany,
 }
 
-/// A fault that applies to the current call.
 #[derive(Clone, Copy)]
 pub(super) struct ArmedFault {
     pub(super) kind: FaultKind,
@@ -70,14 +65,14 @@ pub(super) struct ArmedFault {
 }
 
 impl ArmedFault {
-    /// The delay in whole seconds, for `Retry-After`; 2 without a delay.
+    /// Whole seconds, for `Retry-After`; 2 without a delay.
     pub(super) fn wait_seconds(self) -> u64 {
         let asked = u64::try_from(self.delay.as_millis().div_ceil(1000)).unwrap_or(60);
         if asked == 0 { 2 } else { asked }
     }
 }
 
-/// The armed orders, oldest first. They end with the process.
+/// Oldest first. They end with the process.
 #[derive(Default)]
 pub(super) struct ArmedFaults {
     armed: Vec<Order>,
@@ -104,23 +99,20 @@ impl ArmedFaults {
         Ok(())
     }
 
-    /// Switches off the orders for exactly this account; `None` switches off all.
     pub(super) fn clear(&mut self, account: Option<Account>) {
         self.armed.retain(|it| account.is_some() && it.account != account);
     }
 
-    /// Switches off one order, if it is still armed.
     pub(super) fn switch_off(&mut self, id: u64) {
         self.armed.retain(|it| it.id != id);
     }
 
-    /// The armed orders, oldest first.
+    /// Oldest first.
     pub(super) fn armed(&self) -> &[Order] {
         &self.armed
     }
 
-    /// The fault for a call of `operation` by this account, if one is armed. The call counts
-    /// towards the order's `count`.
+    /// The call counts towards the order's `count`.
     pub(super) fn take(&mut self, operation: Operation, account: Account) -> Option<ArmedFault> {
         for at in 0..self.armed.len() {
             let order = &mut self.armed[at];

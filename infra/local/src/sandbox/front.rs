@@ -29,7 +29,6 @@ use super::oauth::accounts_in;
 use super::operation::Operation;
 use super::{MAX_BODY, Sandbox};
 
-/// Middleware for each call of the API.
 pub(super) async fn handle_call(State(sandbox): State<Sandbox>, request: Request, next: Next) -> Response {
     let Some(operation) = Operation::from_request(request.method(), request.uri().path()) else {
         return next.run(request).await;
@@ -108,7 +107,6 @@ async fn respond(recorder: CallRecorder, operation: Operation, head: Parts, body
     }
 }
 
-/// The index of the grant that a call uses, and the account that it is for.
 fn find_grant(sandbox: &Sandbox, operation: Operation, head: &Parts, params: &Params) -> Option<(usize, Account)> {
     if operation != Operation::Refresh {
         return Caller::authenticate(sandbox, &head.headers).ok().map(|it| (it.grant, it.account));
@@ -132,7 +130,7 @@ fn lost_access(sandbox: &Sandbox) -> Response {
     stored.err().unwrap_or_else(SandboxApiError::invalid_token).into_response()
 }
 
-/// The sandbox's own response to a call with a fault that all fakes have.
+/// For faults that all fakes have.
 fn refuse(operation: Operation, kit: InjectedFault, fault: ArmedFault) -> Response {
     match (operation, kit) {
         (Operation::Refresh, InjectedFault::Refused) => {
@@ -160,7 +158,6 @@ fn refuse(operation: Operation, kit: InjectedFault, fault: ArmedFault) -> Respon
     .into_response()
 }
 
-/// A call in progress.
 #[derive(Clone)]
 struct CallRecorder {
     sandbox: Sandbox,
@@ -174,7 +171,7 @@ impl CallRecorder {
         calls.write(self.number);
     }
 
-    /// Runs the handler, and records the id of the post that it published.
+    /// Also records the id of the post that the handler published.
     async fn carry_out(self, request: Request, next: Next) -> Response {
         let is_publish = Operation::from_request(request.method(), request.uri().path()) == Some(Operation::Publish);
         let (head, body) = read(next.run(request).await).await;
@@ -204,13 +201,12 @@ impl Drop for DisconnectGuard {
     }
 }
 
-/// The response in memory.
 async fn read(response: Response) -> (response::Parts, Bytes) {
     let (head, body) = response.into_parts();
     (head, to_bytes(body, usize::MAX).await.unwrap_or_default())
 }
 
-/// A short text about the response, for the list of calls.
+/// For the list of calls.
 fn summarize(operation: Operation, noun: &str, body: &[u8]) -> String {
     let body = serde_json::from_slice(body).unwrap_or(Value::Null);
     if let Value::Array(found) = &body {

@@ -9,17 +9,16 @@ use serde::de::DeserializeOwned;
 
 use super::SandboxError;
 
-/// A journal, locked for this process.
+/// Locked for this process.
 #[derive(Debug)]
 pub(crate) struct Journal {
     file: File,
-    /// Offset of the end of the last complete line, in bytes.
+    /// After the last complete line, in bytes.
     end: u64,
 }
 
 impl Journal {
-    /// Opens a journal and passes its facts to `apply`, in order.
-    ///
+    /// Passes the facts to `apply`, in order.
     /// An incomplete last line was being written when the process died. Its request had no
     /// response, so the line is removed.
     pub(crate) fn open<F: DeserializeOwned>(path: &Path, apply: impl FnMut(F)) -> Result<Self, SandboxError> {
@@ -40,8 +39,8 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Records a fact. Once this returns, the fact survives a crash of the process. If this fails, the
-    /// fact is not recorded.
+    /// Once this returns, the fact survives a crash of the process. If this fails, the fact is not
+    /// recorded.
     pub(crate) fn append(&mut self, fact: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(fact)?;
         line.push(b'\n');
@@ -53,7 +52,6 @@ impl Journal {
         Ok(())
     }
 
-    /// Removes everything after the last complete line.
     fn truncate_partial_line(&mut self) -> io::Result<()> {
         self.file.set_len(self.end)?;
         self.file.seek(SeekFrom::Start(self.end))?;
@@ -61,7 +59,7 @@ impl Journal {
     }
 }
 
-/// Reads line by line. Returns the offset of the end of the last complete line.
+/// Returns the offset of the end of the last complete line.
 fn replay<F: DeserializeOwned>(
     file: &File,
     mut apply: impl FnMut(F),
@@ -89,7 +87,6 @@ mod tests {
 
     use super::*;
 
-    /// A journal of numbers.
     fn open(path: &Path) -> (Journal, Vec<u64>) {
         let mut numbers = Vec::new();
         let journal = Journal::open(path, |number| numbers.push(number)).unwrap();

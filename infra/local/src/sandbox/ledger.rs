@@ -22,14 +22,13 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Reads the state from the journal at `path`.
     pub(super) fn open(path: &Path) -> Result<Self, SandboxError> {
         let mut ledger = Self::default();
         let journal = Journal::open(path, |fact| ledger.apply(fact))?;
         Ok(Self { journal: Some(journal), ..ledger })
     }
 
-    /// Records the fact, then applies it. Facts are validated before they are recorded.
+    /// Facts are validated before they are recorded.
     pub(super) fn record(&mut self, fact: Fact) -> io::Result<()> {
         if let Some(journal) = &mut self.journal {
             journal.append(&fact)?;
@@ -65,12 +64,12 @@ impl Ledger {
         self.media.get(id)
     }
 
-    /// All posts, oldest first.
+    /// Oldest first.
     pub(super) fn posts(&self) -> &[Post] {
         &self.posts
     }
 
-    /// All comments, oldest first.
+    /// Oldest first.
     pub(super) fn comments(&self) -> &[Comment] {
         &self.comments
     }

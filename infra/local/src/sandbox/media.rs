@@ -21,14 +21,13 @@ use super::fact::{Fact, Medium};
 use super::ledger::Ledger;
 use super::oauth::PUBLISH;
 
-/// Maximum size of one file, in bytes.
+/// In bytes.
 pub(super) const MAX_FILE: usize = 64 * 1024 * 1024;
 
-/// How long an uploaded file is processed.
 #[derive(Clone, Copy)]
 pub(super) struct ProcessingTime(pub(super) Duration);
 
-/// Removes files without a fact: a process that ended during an upload left them.
+/// A process that ended during an upload left files without a fact.
 pub(super) fn remove_unknown_files(media_dir: &FsPath, ledger: &Ledger) -> io::Result<()> {
     for entry in std::fs::read_dir(media_dir)? {
         let entry = entry?;
@@ -40,7 +39,6 @@ pub(super) fn remove_unknown_files(media_dir: &FsPath, ledger: &Ledger) -> io::R
     Ok(())
 }
 
-/// Stores the body as a file of the caller.
 pub(super) async fn upload_medium(
     State(sandbox): State<Sandbox>,
     processing: Option<Extension<ProcessingTime>>,
@@ -66,7 +64,6 @@ pub(super) async fn upload_medium(
     Ok((StatusCode::CREATED, show(&sandbox, &id, &medium)))
 }
 
-/// Whether posts can use a file of the caller yet.
 pub(super) async fn get_own_medium(
     State(sandbox): State<Sandbox>,
     caller: Caller,
@@ -78,14 +75,13 @@ pub(super) async fn get_own_medium(
     Ok(show(&sandbox, &id, &medium.ok_or_else(not_found)?))
 }
 
-/// A file as the API returns it to its owner.
 fn show(sandbox: &Sandbox, id: &str, medium: &Medium) -> Json<Value> {
     let state = if medium.processing_time_left(sandbox.now()).is_some() { "processing" } else { "ready" };
     Json(json!({ "id": id, "url": sandbox.url(&format!("media/{id}")), "state": state }))
 }
 
-/// Whether this is the type of a picture, video or document. SVG is rejected: an SVG file may have
-/// scripts, and would be served from the origin of our pages.
+/// Pictures, videos and documents. SVG is rejected: an SVG file may have scripts, and would be
+/// served from the origin of our pages.
 fn is_accepted(mime_type: &str) -> bool {
     let Some((kind, subtype)) = mime_type.split_once('/') else { return false };
     let is_plain = (1..=40).contains(&subtype.len())

@@ -19,7 +19,6 @@ use super::api_error::SandboxApiError;
 use super::fact::Fact;
 use super::{CLIENT_ID, CLIENT_SECRET, Inner, PLATFORM, Sandbox, pages};
 
-/// Scope for reading the account info.
 pub(super) const PROFILE: &str = "profile";
 /// Scope for uploads, posts and comments.
 pub(super) const PUBLISH: &str = "publish";
@@ -36,7 +35,7 @@ const RULES: Rules = Rules {
 
 static HANDLES: LazyLock<Vec<&str>> = LazyLock::new(|| Account::all().map(Account::handle).collect());
 
-/// A server without grants.
+/// Without grants.
 pub(super) fn server() -> OAuth {
     let app = App {
         client_id: CLIENT_ID.to_owned(),
@@ -50,7 +49,7 @@ pub(super) fn server() -> OAuth {
     oauth
 }
 
-/// The consent page and the endpoints for tokens. A response leaves after its grant is stored.
+/// A response leaves after its grant is stored.
 pub(super) fn router(sandbox: &Sandbox) -> Router<Sandbox> {
     routes::<Inner>("/sandbox/oauth/authorize", "/sandbox/oauth/token", Some("/sandbox/oauth/revoke"))
         .with_state(Arc::clone(&sandbox.0))
@@ -68,7 +67,7 @@ async fn store_grants(State(sandbox): State<Sandbox>, request: Request, next: Ne
 }
 
 impl Sandbox {
-    /// Stores the codes and grants that are new or have changed.
+    /// Only the codes and grants that are new or have changed.
     pub(super) fn store_grants(&self) -> io::Result<()> {
         let oauth = self.0.oauth();
         let mut ledger = self.ledger();
@@ -83,7 +82,7 @@ impl Sandbox {
         Ok(())
     }
 
-    /// Expires the access tokens of an account, or of all accounts.
+    /// `None` for all accounts.
     pub(super) fn expire_access(&self, account: Option<Account>) -> io::Result<()> {
         let now = self.now();
         let mut oauth = self.0.oauth();
@@ -97,7 +96,7 @@ impl Sandbox {
     }
 }
 
-/// The accounts of a grant, the user's own account first.
+/// The user's own account first.
 pub(super) fn accounts_in(grant: &str) -> impl Iterator<Item = Account> {
     grant.split(' ').filter_map(Account::find)
 }
@@ -145,7 +144,7 @@ impl Authorizes for Inner {
         response
     }
 
-    /// The chosen account, then those that the grant covers as well: `also.{handle}` for each.
+    /// Followed by those that the grant covers as well: `also.{handle}` for each.
     fn chosen_account(&self, form: &Params) -> Option<String> {
         let chosen = Account::find(&form.text("account")?)?;
         let is_ticked = |it: &Account| form.text(&format!("also.{}", it.handle())).is_some();

@@ -1,5 +1,3 @@
-//! The operations of the API.
-
 use axum::http::Method;
 use serde::{Deserialize, Serialize};
 
@@ -7,29 +5,24 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Operation {
-    /// Makes a post public.
     Publish,
-    /// Adds a comment to a post.
     Comment,
-    /// Lists the posts or comments with a reference.
+    /// By reference.
     LookUp,
-    /// Stores a file.
     Upload,
     /// Returns whether posts can use a file yet.
     LookAtFile,
-    /// Returns tokens for a code.
+    /// A code for tokens.
     Exchange,
-    /// Returns tokens for a refresh token.
+    /// A refresh token for tokens.
     Refresh,
-    /// Ends a grant.
     Revoke,
-    /// Returns the account info.
     Profile,
 }
 
 impl Operation {
-    /// The operation of a request; `None` outside the API. A refresh counts as an exchange: only
-    /// the form in the body distinguishes them.
+    /// `None` outside the API. A refresh counts as an exchange: only the form in the body
+    /// distinguishes them.
     pub(super) fn from_request(method: &Method, path: &str) -> Option<Self> {
         let path = path.strip_prefix("/sandbox/")?;
         match (method.as_str(), path) {
@@ -46,7 +39,7 @@ impl Operation {
         }
     }
 
-    /// What the call creates, as a noun.
+    /// A noun; `None` if the call creates nothing.
     pub(super) fn creates(self) -> Option<&'static str> {
         match self {
             Self::Publish => Some("post"),
@@ -56,7 +49,6 @@ impl Operation {
         }
     }
 
-    /// The operation as a noun.
     pub(crate) fn noun(self) -> &'static str {
         match self {
             Self::Publish => "publish request",
@@ -72,7 +64,6 @@ impl Operation {
     }
 }
 
-/// Whether a path is that of the comments of a post.
 fn is_comments(path: &str) -> bool {
     path.starts_with("api/posts/") && path.ends_with("/comments")
 }

@@ -13,12 +13,11 @@ use super::Sandbox;
 use super::accounts::Account;
 use super::faults::Order;
 
-/// The armed orders.
 pub(super) async fn list_faults(State(sandbox): State<Sandbox>) -> Json<Vec<Order>> {
     Json(sandbox.faults().armed().to_vec())
 }
 
-/// Arms a fault for the next calls, and returns the armed orders.
+/// Returns the armed orders.
 pub(super) async fn arm_faults(State(sandbox): State<Sandbox>, headers: HeaderMap, body: Bytes) -> Response {
     // A page of another site can make a browser send forms and plain text, but not JSON.
     if headers.get(header::CONTENT_TYPE).is_none_or(|it| it != "application/json") {
@@ -35,13 +34,12 @@ fn invalid(status: StatusCode, message: &str) -> Response {
     (status, Json(json!({ "error": "invalid_fault", "message": message }))).into_response()
 }
 
-/// The account whose orders are switched off; all orders without an account.
+/// Without an account, all orders are switched off.
 #[derive(Deserialize)]
 pub(super) struct ClearQuery {
     account: Option<Account>,
 }
 
-/// Switches off all orders, or those of one account.
 pub(super) async fn clear_faults(
     State(sandbox): State<Sandbox>,
     query: Result<Query<ClearQuery>, QueryRejection>,
@@ -55,8 +53,7 @@ pub(super) async fn clear_faults(
     }
 }
 
-/// Arms a fault, and expires the access tokens if the fault needs that. The error is a text for the
-/// page.
+/// Expires the access tokens if the fault needs that. The error is a text for the page.
 pub(super) fn arm(sandbox: &Sandbox, order: Order) -> Result<(), String> {
     let (kind, account) = (order.kind, order.account);
     sandbox.faults().arm(order).map_err(|invalid| invalid.to_string())?;

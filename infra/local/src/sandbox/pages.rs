@@ -4,8 +4,8 @@ use askama::Template;
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 
-/// Allows our own style, script, pictures and videos, and forms to ourselves. The directive for forms is
-/// the last one, so that a page may append sources to it.
+/// Allows our own style, script, pictures and videos, and forms to ourselves. The directive for
+/// forms is the last one, so that a page may append sources to it.
 pub(super) const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
      media-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'";
 
@@ -42,17 +42,15 @@ pub(super) fn message(status: StatusCode, title: &str, message: &str) -> Respons
     (status, show(&MessagePage { title, message })).into_response()
 }
 
-/// The page for unknown paths.
 pub(crate) fn not_found() -> Response {
     message(StatusCode::NOT_FOUND, "Page not found", "This page does not exist, or its data was deleted.")
 }
 
-/// The stylesheet of all pages.
 pub(super) async fn get_style() -> Response {
     asset("text/css; charset=utf-8", include_str!("../../templates/sandbox/style.css"))
 }
 
-/// The script of the pages that show what is published.
+/// For the pages that show what is published.
 pub(super) async fn get_reload_script() -> Response {
     asset("text/javascript; charset=utf-8", include_str!("../../templates/sandbox/reload.js"))
 }

@@ -16,7 +16,6 @@ use super::ledger::Ledger;
 use super::oauth::PROFILE;
 use super::{Sandbox, timestamp};
 
-/// The account of the token, and the other accounts of its grant.
 pub(super) async fn get_me(State(sandbox): State<Sandbox>, caller: Caller) -> Result<Json<Value>, SandboxApiError> {
     caller.needs(PROFILE)?;
     let mut me = public_profile(&sandbox, caller.account);
@@ -48,7 +47,7 @@ pub(super) struct ByReference {
     reference: String,
 }
 
-/// The caller's posts with a reference, oldest first.
+/// With a reference, oldest first.
 pub(super) async fn list_posts(
     State(sandbox): State<Sandbox>,
     caller: Caller,
@@ -71,7 +70,7 @@ pub(super) async fn list_posts(
     Ok(Json(posts.collect()))
 }
 
-/// The caller's comments on a post with a reference, oldest first.
+/// With a reference, oldest first.
 pub(super) async fn list_own_comments(
     State(sandbox): State<Sandbox>,
     Path(post): Path<String>,
@@ -96,7 +95,7 @@ pub(super) async fn list_own_comments(
     Ok(Json(comments.collect()))
 }
 
-/// All public posts in order, including repeated ones.
+/// In order, including repeated ones.
 pub(super) async fn list_all_posts(State(sandbox): State<Sandbox>) -> Response {
     let posts: Vec<_> = {
         let ledger = sandbox.ledger();
@@ -105,7 +104,6 @@ pub(super) async fn list_all_posts(State(sandbox): State<Sandbox>) -> Response {
     ([(header::CACHE_CONTROL, "no-store")], Json(posts)).into_response()
 }
 
-/// All comments, in order.
 pub(super) async fn list_comments(State(sandbox): State<Sandbox>) -> Response {
     let ledger = sandbox.ledger();
     let comments = ledger.comments().iter().zip(1_usize..).map(|(comment, id)| {

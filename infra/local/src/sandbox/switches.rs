@@ -43,7 +43,7 @@ fn switches_page(sandbox: &Sandbox, form: FaultForm, wrong: Option<String>) -> R
     })
 }
 
-/// The form of the page, as the user entered it: an invalid form is shown again.
+/// As the user entered it: an invalid form is shown again.
 #[derive(Deserialize)]
 #[serde(default)]
 pub(super) struct FaultForm {
@@ -51,7 +51,7 @@ pub(super) struct FaultForm {
     /// Empty for any account.
     account: String,
     kind: String,
-    /// Empty for all calls until it is switched off.
+    /// Empty for all calls until the order is switched off.
     count: String,
     seconds: String,
     file: String,
@@ -95,7 +95,6 @@ impl FaultForm {
     }
 }
 
-/// Arms the fault of the form.
 pub(super) async fn arm_by_form(
     State(sandbox): State<Sandbox>,
     form: Result<Form<FaultForm>, FormRejection>,
@@ -113,7 +112,7 @@ pub(super) async fn arm_by_form(
     }
 }
 
-/// The order to switch off, or all orders.
+/// Without an order, all are switched off.
 #[derive(Deserialize)]
 pub(super) struct SwitchOffForm {
     #[serde(default)]
@@ -136,8 +135,7 @@ pub(super) async fn switch_off(
     Redirect::to("/sandbox/switches").into_response()
 }
 
-/// Whether a form is from a page of this process. Comparing hashes takes a time that reveals
-/// nothing about the token.
+/// Comparing hashes takes a time that reveals nothing about the token.
 fn is_valid_csrf(sandbox: &Sandbox, csrf: &str) -> bool {
     token::hash(csrf) == token::hash(sandbox.form_token())
 }

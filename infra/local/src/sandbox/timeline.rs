@@ -12,17 +12,15 @@ use super::fact::Post;
 use super::ledger::Ledger;
 use super::{Sandbox, pages, timestamp};
 
-/// Posts per page.
 const PAGE: usize = 50;
 
 #[derive(Template)]
 #[template(path = "sandbox/timeline.html")]
 struct TimelinePage {
-    /// The account of a profile page; `None` for the timeline.
+    /// `None` for the timeline.
     account: Option<Account>,
     accounts: Vec<Account>,
     posts: Vec<PostView>,
-    /// The start of the next page.
     older: Option<usize>,
     is_newest: bool,
 }
@@ -33,19 +31,16 @@ struct PostPage {
     post: PostView,
 }
 
-/// A post on the pages.
 struct PostView {
     id: usize,
     account: Account,
     text: String,
-    /// The id of the post that it replies to.
     reply_to: Option<usize>,
     media: Vec<MediumView>,
     comments: Vec<CommentView>,
     at: DateTime<Utc>,
 }
 
-/// A comment under a post.
 struct CommentView {
     account: Account,
     text: String,
@@ -91,14 +86,13 @@ impl PostView {
     }
 }
 
-/// The start of a page of posts.
 #[derive(Deserialize)]
 pub(super) struct Window {
     /// Only posts older than this one.
     before: Option<usize>,
 }
 
-/// The posts of all accounts, newest first.
+/// Newest first.
 pub(super) async fn show_timeline(
     State(sandbox): State<Sandbox>,
     window: Result<Query<Window>, QueryRejection>,
@@ -106,7 +100,6 @@ pub(super) async fn show_timeline(
     show_posts(&sandbox, None, window)
 }
 
-/// The posts of one account.
 pub(super) async fn show_profile(
     State(sandbox): State<Sandbox>,
     Path(handle): Path<String>,

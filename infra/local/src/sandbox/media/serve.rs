@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt, AsyncSeekExt};
 
 use super::super::{Sandbox, pages};
 
-/// Returns a file, or the range that a player requests.
+/// Whole, or the range that a player requests.
 pub(in crate::sandbox) async fn get_medium(
     State(sandbox): State<Sandbox>,
     Path(id): Path<String>,
@@ -69,7 +69,7 @@ async fn send(file: PathBuf, mime_type: &str, headers: &HeaderMap) -> io::Result
     Ok(response)
 }
 
-/// The single range of `bytes=…`; `None` if the file does not have this range.
+/// For `bytes=…` with a single range; `None` if the file does not have this range.
 fn part(range: &str, size: u64) -> Option<RangeInclusive<u64>> {
     let (from, to) = range.strip_prefix("bytes=")?.split_once('-')?;
     let last = size.checked_sub(1)?;
