@@ -44,7 +44,7 @@ struct ConsentPage<'a> {
     files: Vec<FileView>,
     /// "video" or "photo".
     noun: &'static str,
-    /// At this moment, or why the account cannot publish the post.
+    /// The account's settings now, or why it cannot publish the post.
     creator: &'a Result<CreatorInfo, String>,
     switches: Vec<Switch>,
     chosen: Chosen<'a>,
@@ -55,7 +55,7 @@ pub(crate) struct ConsentSubject<'a> {
     pub(crate) post: &'a Post,
     pub(crate) target: &'a Target,
     pub(crate) connection: &'a Connection,
-    /// At this moment, or why the account cannot publish the post.
+    /// The account's settings now, or why it cannot publish the post.
     pub(crate) creator: Result<CreatorInfo, String>,
 }
 
@@ -153,7 +153,7 @@ pub(crate) async fn show_consent(
 }
 
 impl App {
-    /// At this moment, or why the account cannot publish a post with these files.
+    /// The account's settings now, or why it cannot publish a post with these files.
     pub(crate) async fn creator(
         &self,
         platform: &dyn Connect,

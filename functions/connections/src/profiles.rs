@@ -39,8 +39,8 @@ fn name(fields: &mut api::Fields) -> Option<ProfileName> {
 }
 
 impl App {
-    /// The profile to which the token is limited. An empty one is an error: without a profile, the
-    /// account of a customer would become the user's own.
+    /// For an absent parameter, the profile to which the token is limited. An empty parameter is an
+    /// error: without a profile, the account of a customer would become the user's own.
     pub(crate) async fn named_profile<N: Needs>(
         &self,
         caller: &Caller<N>,

@@ -45,7 +45,7 @@ enum View {
 struct CalendarPage {
     view: View,
     title: String,
-    /// Or UTC.
+    /// The zone's city, or UTC.
     city: String,
     on: NaiveDate,
     previous: NaiveDate,

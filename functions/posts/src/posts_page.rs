@@ -71,7 +71,7 @@ struct PostsPage<'a> {
     customers: Vec<Choice>,
     counts: Counts,
     done: Option<Done>,
-    /// Or UTC.
+    /// The zone's city, or UTC.
     city: String,
     days: Vec<Day>,
     before: Option<u32>,

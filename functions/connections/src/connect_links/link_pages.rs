@@ -135,7 +135,6 @@ pub(crate) async fn open_link(
     }
 }
 
-/// Shows the connected accounts and the platforms.
 pub(crate) async fn show_link_accounts(
     State(app): State<App>,
     Segments(key): Segments<String>,

@@ -23,10 +23,9 @@ const MAX_TRAILER_BYTES: usize = 256 << 10;
 pub(super) enum Location {
     /// An offset in the file.
     At(usize),
-    In {
-        stream: u32,
-        index: usize,
-    },
+    /// A position in an object stream.
+    In { stream: u32, index: usize },
+    /// The object was deleted.
     Free,
 }
 

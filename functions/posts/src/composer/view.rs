@@ -68,7 +68,7 @@ pub(super) struct ComposerPage<'a> {
     labels: Field,
     external_id: Field,
     at: Field,
-    /// Or UTC.
+    /// The zone's city, or UTC.
     city: String,
     buttons: Vec<Button>,
 }

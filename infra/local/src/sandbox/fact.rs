@@ -14,19 +14,14 @@ use super::accounts::Account;
 #[serde(tag = "fact", rename_all = "snake_case")]
 pub(super) enum Fact {
     /// The user pressed Allow, and the client received a code.
-    Allowed {
-        code: Code,
-    },
-    /// New, or changed.
-    Granted {
-        index: usize,
-        grant: Grant,
-    },
-    Uploaded {
-        id: String,
-        medium: Medium,
-    },
+    Allowed { code: Code },
+    /// The grant at this index is new, or has changed.
+    Granted { index: usize, grant: Grant },
+    /// A file was stored.
+    Uploaded { id: String, medium: Medium },
+    /// A post became public.
     Posted(Post),
+    /// A comment was added to a post.
     Commented(Comment),
 }
 

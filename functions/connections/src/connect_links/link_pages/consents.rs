@@ -28,7 +28,6 @@ pub(crate) struct LinkConsentQuery {
     problem: Option<ConsentProblem>,
 }
 
-/// The consents of a link's post.
 pub(super) enum PostConsents {
     /// All for which the link asks, and no other account waits for one.
     Given,
