@@ -160,7 +160,7 @@ impl App {
         Err(MediaError::NoFreeId)
     }
 
-    /// Only for uploads that have arrived.
+    /// Replaces the reserved size of each upload that has arrived by its real size.
     async fn count_arrived(&self, user: UserId) -> Result<(), MediaError> {
         let expected = self.api.store.pending_uploads(user, self.api.clock.now() - EXPECTED_FOR).await?;
         // Not the oldest: keys are sorted as text.

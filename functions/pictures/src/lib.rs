@@ -31,7 +31,7 @@ pub const MAX_ENDS: u32 = 3;
 #[derive(Clone, Debug)]
 pub struct MessageReceipt {
     pub message: String,
-    /// This time included.
+    /// Includes this time.
     pub received: u32,
 }
 
@@ -86,8 +86,8 @@ async fn fit(bucket: &Bucket, request: &PictureRequest, receipt: &MessageReceipt
     Ok(bucket.put_picture(request, result).await?)
 }
 
-/// Each earlier start ended the process without a result. The receive count alone is too high: when too
-/// many functions run, messages return that were never started.
+/// Each earlier start ended the process without a result. The receive count alone is too high: when
+/// too many functions run, messages return that were never started.
 async fn begun(bucket: &Bucket, result: DerivedPath, receipt: &MessageReceipt) -> u32 {
     if receipt.received <= 1 {
         return 0;

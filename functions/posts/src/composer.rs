@@ -74,7 +74,7 @@ enum Done {
 enum Action {
     /// A draft stays a draft, and a scheduled post gets the time in the form.
     Save,
-    /// For the time in the form.
+    /// Schedules the post for the time in the form.
     Schedule,
     PublishNow,
     Unschedule,
@@ -241,8 +241,8 @@ impl<'a> PageRequest<'a> {
         Ok(Self { app, session, connections })
     }
 
-    /// For a button that stores nothing, or for a form without the CSRF token of this session;
-    /// `None` for another button.
+    /// The page for a button that stores nothing, or for a form without the CSRF token of this
+    /// session; `None` for another button.
     async fn render_unstored(
         &self,
         address: ClientIp,
@@ -306,7 +306,7 @@ impl<'a> PageRequest<'a> {
         options(self.app, &self.connections)
     }
 
-    /// With errors of the form itself.
+    /// Also returns the errors of the form itself.
     fn body(&self, post: Option<&Post>, action: Action, entries: &Entries) -> (Map<String, Value>, ValidationErrors) {
         let mut errors = ValidationErrors::new();
         let scheduled_at = self.scheduled_at(post, action, entries, &mut errors);

@@ -2,20 +2,20 @@
 
 use super::Unreadable;
 
-/// After decompression, of all streams together. The streams of cross-references and of the page
-/// tree of a book with thousands of pages have a few megabytes.
+/// Limit for all streams together, after decompression. The streams of cross-references and of the
+/// page tree of a book with thousands of pages have a few megabytes.
 const INFLATED_BYTES: usize = 64 << 20;
 
 /// An object may be parsed several times.
 const PARSED_BYTES: usize = 256 << 20;
 
-/// Of cross-reference tables and object streams together.
+/// Limit for cross-reference tables and object streams together.
 const ENTRIES: usize = 4_000_000;
 
 /// A file has one more section each time that it is changed.
 const SECTIONS: usize = 1_000;
 
-/// Pages included.
+/// Includes pages.
 const NODES: usize = 200_000;
 
 pub(super) struct Budget {

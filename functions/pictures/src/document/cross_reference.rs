@@ -11,7 +11,7 @@ use super::budget::Budget;
 use super::stream::{Stream, find, number};
 use super::tokens::Tokens;
 
-/// The end of a file, in which the offset of the newest section is searched, in bytes.
+/// Bytes at the end of a file in which the offset of the newest section is searched.
 const END_BYTES: usize = 4 << 10;
 
 /// The keyword before the offset of the newest section. In a table, it also ends the trailer.

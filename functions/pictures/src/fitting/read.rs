@@ -28,7 +28,7 @@ const MAX_PROFILE_BYTES: usize = 64 << 10;
 pub(super) struct Source {
     /// With 8 bits per channel: `ImageRgb8`, or `ImageRgba8`.
     pub(super) pixels: DynamicImage,
-    /// Rotates the pixels to be upright.
+    /// How to rotate the pixels to be upright.
     pub(super) orientation: Orientation,
     pub(super) profile: Option<Vec<u8>>,
 }
@@ -57,7 +57,7 @@ pub(super) fn read(bytes: &[u8], mime: MimeType) -> Result<Source, ResizeError> 
     Ok(Source { pixels, orientation, profile })
 }
 
-/// Returns also how many bytes per pixel decoding needs in addition to those of the result.
+/// Also returns how many bytes per pixel decoding needs in addition to those of the result.
 fn decoder<'a>(
     bytes: &'a [u8],
     mime: MimeType,
@@ -110,7 +110,7 @@ fn check_size(decoder: &dyn ImageDecoder, working_bytes: u64) -> Result<(), Resi
     }
 }
 
-/// At any moment: while the pixel is decoded, or converted to 8 bits per channel.
+/// The most bytes at any moment: while a pixel is decoded, or converted to 8 bits per channel.
 fn bytes_per_pixel(color: ColorType, working_bytes: u64) -> u64 {
     let converted = match color {
         ColorType::Rgb8 | ColorType::Rgba8 => 0,

@@ -1,6 +1,6 @@
 //! Checks of `WebP` files that the decoder makes too late.
 
-/// A chunk with a lossy frame.
+/// The name of a chunk with a lossy frame.
 const LOSSY: &[u8] = b"VP8 ";
 /// Bytes between the name of a chunk and the sizes of its frame: its own size, the frame's tag and
 /// a start code. Source: RFC 6386, 9.1.

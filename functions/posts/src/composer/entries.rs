@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 
 use super::local_time;
 
-/// With files or replies of their own.
+/// Counts accounts with files or replies of their own.
 const MAX_ACCOUNTS: usize = 100;
 
 /// The value that browsers send for a checked box.
@@ -319,7 +319,7 @@ impl Entries {
         self.get("at") == local_time::show(at, zone)
     }
 
-    /// `field` is one of an error of the API.
+    /// `field` is a field in an error of the API.
     pub(super) fn field_name(&self, field: &str) -> String {
         let place = field.strip_prefix("platforms.").and_then(|it| {
             let (index, rest) = it.split_once('.')?;
