@@ -11,7 +11,7 @@ pub enum LocalError {
     #[error("cannot listen on port {port} ({source}); stop the program that uses it, or choose another with {option}")]
     Port {
         port: u16,
-        /// Chooses another port.
+        /// The option that chooses another port.
         option: &'static str,
         source: std::io::Error,
     },

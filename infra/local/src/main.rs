@@ -43,7 +43,7 @@ async fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Only if the machine has a desktop. A failure is no error: the terminal shows the URL.
+/// Does nothing without a desktop. A failure is no error: the terminal shows the URL.
 fn open_browser(origin: &str) {
     let has_desktop = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|it| std::env::var_os(it).is_some());
     let program = match (cfg!(target_os = "macos"), has_desktop) {

@@ -20,8 +20,8 @@ use serde_json::Value;
 
 const KEPT: usize = 10_000;
 
-/// Per call, as across a network. Without a minimum, the meter could not distinguish parallel calls
-/// from sequential ones.
+/// The minimum duration of a call, as across a network. Without it, the meter could not distinguish
+/// parallel calls from sequential ones.
 const LATENCY: Duration = Duration::from_millis(5);
 
 #[derive(Clone, Debug, Serialize)]

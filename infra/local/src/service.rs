@@ -26,7 +26,7 @@ pub struct Running {
     pub base_url: String,
     pub token: String,
     pub user: User,
-    /// With `--dynamodb-port`.
+    /// `None` without `--dynamodb-port`.
     pub stores: Option<StoreKeys>,
     // Deleted when the process ends.
     _ephemeral: Option<TempDir>,
@@ -36,7 +36,7 @@ pub struct Running {
 pub struct StoreKeys {
     /// On this machine.
     pub dynamodb: String,
-    /// Of the database and the media store.
+    /// Opens the database and the media store.
     pub access_key: &'static str,
     /// New in every run.
     pub secret: SecretString,

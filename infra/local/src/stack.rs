@@ -37,7 +37,7 @@ pub(crate) struct Addresses<'a> {
 
 pub(crate) struct Stack {
     pub(crate) server: Server,
-    /// For this machine.
+    /// Routes for this machine.
     pub(crate) here: Router,
     /// Deployed routes and files, for other callers.
     pub(crate) outside: Router,

@@ -18,9 +18,8 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Passes the facts to `apply`, in order.
-    /// An incomplete last line was being written when the process died. Its request had no
-    /// response, so the line is removed.
+    /// Passes the facts to `apply`, in order. An incomplete last line was being written when the
+    /// process died. Its request had no response, so the line is removed.
     pub(crate) fn open<F: DeserializeOwned>(path: &Path, apply: impl FnMut(F)) -> Result<Self, SandboxError> {
         let failed = |source| SandboxError::Folder { path: path.to_owned(), source };
         let mut options = OpenOptions::new();

@@ -144,7 +144,7 @@ impl Authorizes for Inner {
         response
     }
 
-    /// Followed by those that the grant covers as well: `also.{handle}` for each.
+    /// The chosen account, then those that the grant covers as well: `also.{handle}` for each.
     fn chosen_account(&self, form: &Params) -> Option<String> {
         let chosen = Account::find(&form.text("account")?)?;
         let is_ticked = |it: &Account| form.text(&format!("also.{}", it.handle())).is_some();

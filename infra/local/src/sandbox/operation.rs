@@ -1,20 +1,19 @@
 use axum::http::Method;
 use serde::{Deserialize, Serialize};
 
-/// An operation of the API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Operation {
     Publish,
     Comment,
-    /// By reference.
+    /// Looks up posts or comments by reference.
     LookUp,
     Upload,
     /// Returns whether posts can use a file yet.
     LookAtFile,
-    /// A code for tokens.
+    /// Exchanges a code for tokens.
     Exchange,
-    /// A refresh token for tokens.
+    /// Exchanges a refresh token for tokens.
     Refresh,
     Revoke,
     Profile,
