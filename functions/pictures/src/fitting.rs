@@ -25,7 +25,7 @@ const MAX_PIXELS: u64 = 50_000_000;
 /// In pixels.
 const MAX_SIDE: u32 = 20_000;
 
-/// The same file and bounds give the same bytes, so that a repeated upload is the same blob.
+/// Equal for equal files and bounds, byte for byte, so that a repeated upload is the same blob.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Picture {
     /// JPEG or PNG.
