@@ -19,7 +19,7 @@ use serde::Deserialize;
 use storage::StorageError;
 
 use self::row::Row;
-pub(crate) use self::row::{excerpt, public_link};
+pub(crate) use self::row::{TargetRow, excerpt, public_link};
 use self::search::Search;
 use crate::App;
 use crate::response::links;

@@ -391,9 +391,9 @@ async fn failed_post_is_retried(deployment: &Deployment) -> Result {
     let path = format!("/account/posts/{post}/attempts");
     let page = open(&mut user, &path).await?;
     check_page(&page, true)?;
-    let (retried, refused) = (page.html.find("Publishing: Accepted"), page.html.find("Publishing: Refused"));
-    let is_newest_first = retried.zip(refused).is_some_and(|(retried, refused)| retried < refused);
-    ensure!(is_newest_first, "{}", page.test_error("the attempts are not listed newest first"));
+    let (refused, retried) = (page.html.find("Publish call: Refused"), page.html.find("Publish call: Accepted"));
+    let is_in_order = refused.zip(retried).is_some_and(|(refused, retried)| refused < retried);
+    ensure!(is_in_order, "{}", page.test_error("the attempts are not listed in order of time"));
     let mut other = deployment.new_user().await?;
     let page = other.browser.open(&format!("{}{path}", deployment.origin())).await?;
     same(page.status.as_u16(), 404, "the attempts of another user's post")

@@ -47,16 +47,16 @@ pub(super) struct ReplyRow {
     pub(super) files: String,
 }
 
-pub(super) struct TargetRow {
-    pub(super) mark: PlatformMark,
-    pub(super) platform: String,
-    pub(super) name: Option<String>,
-    pub(super) state: &'static str,
-    pub(super) is_good: bool,
-    pub(super) is_bad: bool,
+pub(crate) struct TargetRow {
+    pub(crate) mark: PlatformMark,
+    pub(crate) platform: String,
+    pub(crate) name: Option<String>,
+    pub(crate) state: &'static str,
+    pub(crate) is_good: bool,
+    pub(crate) is_bad: bool,
     pub(super) message: Option<String>,
     pub(super) advice: Option<String>,
-    pub(super) link: Option<String>,
+    pub(crate) link: Option<String>,
     /// The post, its replies and its first comment; empty if there is only the post.
     pub(super) segments: Vec<SegmentRow>,
 }
@@ -115,7 +115,7 @@ impl ReplyRow {
 }
 
 impl TargetRow {
-    fn new(post: &Post, target: &Target, accounts: &Accounts) -> Self {
+    pub(crate) fn new(post: &Post, target: &Target, accounts: &Accounts) -> Self {
         let account = accounts.get(&target.connection_id);
         let is_failed = target.status == TargetStatus::Failed;
         let is_handed_over = target.published().is_some_and(|it| it.handed_over);
