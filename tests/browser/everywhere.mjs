@@ -97,7 +97,7 @@ async function entry({ must }, platforms, account, token, upload) {
 }
 
 export async function postEverywhere(tools, token, upload, picture) {
-  const { page, must, leads, photograph, ensure, ready } = tools;
+  const { page, must, photograph, ensure, ready } = tools;
   await page.goto(`${ready.origin}/fakes`);
   const all = await fakes(page);
   const accounts = [];
@@ -140,19 +140,14 @@ export async function postEverywhere(tools, token, upload, picture) {
     ensure((await page.getByText(words).count()) === 1, `the post is not at ${url}`);
   }
   await photograph('fake-post');
-  await page.goto(`${ready.origin}/sandbox/deliveries?post=${post.id}`);
-  const verdicts = await page.locator('article .badge').allInnerTexts();
-  ensure(verdicts.length === all.length, `${verdicts.length} deliveries are listed instead of ${all.length}`);
-  ensure(verdicts.every((it) => it === 'public'), `the deliveries are ${verdicts.join(', ')}`);
-  const named = await page.locator('article dl div:first-child dd').allInnerTexts();
+  await page.goto(`${ready.origin}/account/posts/${post.id}/attempts`);
+  const named = await page.locator('main h2').allInnerTexts();
   for (const { title } of all) {
     // An account without a username has the name of its platform alone.
-    const isNamed = (it) => it === title || it.endsWith(` on ${title}`);
-    ensure(named.some(isNamed), `no delivery names ${title}: ${named.join(', ')}`);
+    const isNamed = (it) => it.trim() === title || it.trim().startsWith(`${title}, `);
+    ensure(named.some(isNamed), `no attempt names ${title}: ${named.join(', ')}`);
   }
-  await photograph('sandbox-deliveries-everywhere');
-  await leads(() => page.locator('article header a').first().click());
-  await photograph('sandbox-delivery-fake');
+  await photograph('own-attempts-everywhere');
   for (const part of ['posts?show=published', 'connections']) {
     await staysHere(tools, `/account/${part}`);
     await photograph(`own-${part.split('?')[0]}-fakes`);

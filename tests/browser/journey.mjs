@@ -364,15 +364,14 @@ await step('a fault is switched on with the keyboard alone, and the attempts can
     await page.waitForTimeout(300);
   }
 
-  await page.goto(`${ready.origin}/sandbox/deliveries`);
-  await photograph('sandbox-deliveries');
-  await tabTo(`a[href^="/sandbox/deliveries/${post.id}-"]`);
+  await page.goto(`${ready.origin}/account/posts?show=published`);
+  await tabTo(`a[href="/account/posts/${post.id}/attempts"]`);
   await leads(() => page.keyboard.press('Enter'));
   const told = await page.locator('main').innerText();
-  for (const wanted of [words, 'public once', 'call 1: accepted, response lost → look-up: found 1 post → public once']) {
+  for (const wanted of [words, 'Published once', 'Publish call: Unknown outcome', 'Look-up: Found']) {
     ensure(told.includes(wanted), `“${wanted}” is not on the page: ${told}`);
   }
-  await photograph('sandbox-delivery');
+  await photograph('own-attempts');
   await page.goto(`${ready.origin}/sandbox`);
   ensure((await page.getByText(words).count()) === 1, 'the post is not on the timeline once');
 });

@@ -100,11 +100,6 @@ impl Deployment {
         &self.ready.base_url
     }
 
-    /// Only the local stack's sandbox platform does, because it can read deliveries.
-    pub fn can_sandbox_show_deliveries(&self) -> bool {
-        self.sandbox == self.ready.origin
-    }
-
     /// As on AWS.
     pub fn is_behind_a_gateway(&self) -> bool {
         self.is_behind_a_gateway

@@ -71,7 +71,7 @@ pub fn checks() -> Vec<Check> {
 }
 
 /// Checks that only the local stack can pass: it fetches files and client documents from a server
-/// of the tests and calls webhooks there, and its sandbox shows the outcome of each delivery.
+/// of the tests and calls webhooks there.
 pub fn local_checks() -> Vec<Check> {
     let all = [
         fetching::checks(),

@@ -39,7 +39,7 @@ pub(crate) async fn run(session: &Session, arguments: &Demo) -> Result<(), CliEr
     output::line("")?;
     posts::attempts(session, id, &ListAttempts::default()).await?;
 
-    let page = web_page(&format!("{origin}/sandbox/deliveries?post={id}"))?;
+    let page = web_page(&format!("{origin}/account/posts/{id}/attempts"))?;
     notice(&format!("\nEvery call of this post: {page}"));
     if !arguments.no_browser && output::is_interactive() {
         open(&page);

@@ -88,7 +88,7 @@ async fn test_deployment(ready: Ready, options: &Options, report: &mut Report) -
     let limit = deployment.requests_per_minute().await?;
     say(&format!("Testing {} ({limit} requests a minute)", deployment.base()));
     runner::run(Arc::clone(&deployment), select_checks(suite::checks(), options), options.jobs, report).await;
-    say("Fetching from URLs and the pages of deliveries are only tested on the local stack started here.");
+    say("Fetching from URLs and the pages of the sandbox are only tested on the local stack started here.");
     if limit == 60 {
         runner::run(deployment, select_checks(suite::limit_checks(), options), options.jobs, report).await;
     } else {

@@ -7,6 +7,7 @@ use std::{
 };
 
 use clap::Parser;
+use tempfile::TempDir;
 use tests::{
     ensure,
     error::{Result, TestError},
@@ -34,7 +35,7 @@ struct Options {
     /// Write outputs that differ into the documents.
     #[arg(long)]
     write: bool,
-    /// Photograph the delivery whose response was lost, with the program `chromium`, for README.md.
+    /// Photograph the attempts of the post whose response was lost, with the program `chromium`, for README.md.
     #[arg(long)]
     picture: bool,
     /// Run no commands: check lengths, links and names.
@@ -99,7 +100,7 @@ async fn run_document(document: &str, options: &Options) -> Result<Vec<String>> 
         }
     }
     if options.picture && document != README {
-        take_screenshot(session.origin())?;
+        take_screenshot(&mut session).await?;
     }
     if !options.write {
         return Ok(errors);
@@ -128,16 +129,19 @@ fn replace_outputs(text: &str, outputs: Vec<(Commands, String)>) -> String {
     lines.join("\n") + "\n"
 }
 
-fn take_screenshot(origin: &str) -> Result {
-    let list = Command::new("curl").args(["-s", &format!("{origin}/sandbox/deliveries")]).output()?;
-    let list = String::from_utf8(list.stdout)?;
-    let before = list.split(LOST).next().and_then(|it| it.rsplit_once("href=\"/sandbox/deliveries/"));
-    let Some((delivery, _)) = before.and_then(|(_, it)| it.split_once('"')) else {
-        fail!("no delivery of {LOST:?} is listed")
-    };
+/// Photographs the attempts of the post whose response was lost. Chromium is not signed in, so it opens a copy of the
+/// page.
+async fn take_screenshot(session: &mut Session) -> Result {
+    let list = session.open("/account/posts?show=published").await?;
+    let path = list.html.split_once(LOST).and_then(|(_, it)| it.split('"').find(|it| it.ends_with("/attempts")));
+    let Some(path) = path else { fail!("no post {LOST:?} is listed") };
+    let page = session.open(path).await?;
+    let folder = TempDir::new()?;
+    let copy = folder.path().join("attempts.html");
+    fs::write(&copy, page.html.replacen("<head>", &format!("<head><base href=\"{}\">", page.url), 1))?;
     let mut chromium = Command::new("chromium");
-    chromium.args(["--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=760,1240"]);
-    chromium.arg(format!("--screenshot={ROOT}/{PICTURE}")).arg(format!("{origin}/sandbox/deliveries/{delivery}"));
+    chromium.args(["--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=640,720"]);
+    chromium.arg(format!("--screenshot={ROOT}/{PICTURE}")).arg(&copy);
     let status = chromium.stderr(Stdio::null()).status()?;
     ensure!(status.success(), "chromium ended with {status}");
     say(&format!("wrote {PICTURE}"));

@@ -17,7 +17,7 @@ use tokio::{
 };
 
 use crate::{
-    browser::Browser,
+    browser::{Browser, Page},
     deployment::Deployment,
     ensure,
     error::{Result, TestError},
@@ -123,8 +123,10 @@ impl Session {
         Ok(())
     }
 
-    pub fn origin(&self) -> &str {
-        &self.harness.ready().origin
+    /// Opens a page of the service as the user.
+    pub async fn open(&mut self, path: &str) -> Result<Page> {
+        let address = format!("{}{path}", self.harness.ready().origin);
+        self.deployment.sign_in(&mut self.browser, &address, EMAIL).await
     }
 }
 

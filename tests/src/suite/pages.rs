@@ -5,13 +5,12 @@ use serde_json::json;
 use crate::{
     browser::{Browser, Page},
     checks,
-    deployment::{Deployment, fresh, unique_email},
+    deployment::{Deployment, unique_email},
     ensure,
     error::{Result, same},
     html::tags,
     http_response::text,
     runner::Check,
-    suite::faults::delivery,
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -29,7 +28,7 @@ pub(super) fn checks() -> Vec<Check> {
     )
 }
 
-/// Checks of the local stack's sandbox platform, which shows the outcome of deliveries.
+/// Checks of the sandbox's pages.
 pub(super) fn sandbox_checks() -> Vec<Check> {
     checks!("pages", [sandbox_pages_are_accessible, sandbox_input_is_escaped])
 }
@@ -125,14 +124,9 @@ async fn pages_are_accessible(deployment: &Deployment) -> Result {
 }
 
 async fn sandbox_pages_are_accessible(deployment: &Deployment) -> Result {
-    let (mut user, mut browser) = (deployment.new_user().await?, deployment.browser()?);
+    let mut browser = deployment.browser()?;
     check_page(&browser.open(&format!("{}/sandbox", deployment.sandbox())).await?, false)?;
-    let connection = user.connect(0).await?;
-    let id = user.schedule(&fresh("on its own page"), &[&connection], 7200).await?;
-    for path in ["switches", "deliveries"] {
-        check_page(&browser.open(&format!("{}/sandbox/{path}", deployment.sandbox())).await?, true)?;
-    }
-    check_page(&delivery(&mut browser, deployment, id).await?, true)
+    check_page(&browser.open(&format!("{}/sandbox/switches", deployment.sandbox())).await?, true)
 }
 
 async fn form_without_csrf_token_does_nothing(deployment: &Deployment) -> Result {
@@ -213,7 +207,7 @@ async fn user_input_is_escaped(deployment: &Deployment) -> Result {
 
 async fn sandbox_input_is_escaped(deployment: &Deployment) -> Result {
     let mut browser = deployment.browser()?;
-    for path in ["/sandbox?x=", "/sandbox/deliveries?post="] {
+    for path in ["/sandbox?x=", "/sandbox?before="] {
         enter_script(&mut browser, &format!("{}{path}", deployment.sandbox())).await?;
     }
     Ok(())

@@ -1,32 +1,24 @@
-//! The pages on which a user switches faults on and reads their effect.
+//! The page on which a user switches faults on.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{FaultFixture, WINDMILL};
 use crate::{
-    browser::{Browser, Page},
+    browser::Page,
     checks,
     deployment::{Deployment, fresh},
     ensure,
-    error::{Result, TestError, same},
+    error::{Result, same},
     html::{self, Field},
     runner::Check,
 };
 
 pub(super) fn checks() -> Vec<Check> {
-    checks!(
-        "faults",
-        WINDMILL.0,
-        [
-            faults_are_switched_on_and_off_and_attempts_shown,
-            attempts_of_a_lost_response_are_shown,
-            form_of_another_site_arms_nothing,
-        ]
-    )
+    checks!("faults", WINDMILL.0, [faults_are_switched_on_and_off, form_of_another_site_arms_nothing])
 }
 
-async fn faults_are_switched_on_and_off_and_attempts_shown(deployment: &Deployment) -> Result {
-    let faulty = FaultFixture::new(deployment, WINDMILL).await?;
+async fn faults_are_switched_on_and_off(deployment: &Deployment) -> Result {
+    let mut faulty = FaultFixture::new(deployment, WINDMILL).await?;
     let mut browser = deployment.browser()?;
     let switches = browser.open(&format!("{}/sandbox/switches", deployment.sandbox())).await?;
     let order = [("kind", "busy"), ("account", faulty.account.as_str()), ("count", "")];
@@ -45,23 +37,10 @@ async fn faults_are_switched_on_and_off_and_attempts_shown(deployment: &Deployme
     same(faulty.armed().await?, Value::Null, "faults of the account after switching off")?;
     faulty.user.reaches(id, "published", 60).await?;
 
-    let page = delivery(&mut browser, deployment, id).await?;
-    for wanted in ["call 1: response 429", "accepted", "public once", "fault: Refuse temporarily", "Attempt 2 begins"] {
+    let page = faulty.open_attempts(id).await?;
+    for wanted in ["Published once", "Publish call: Not accepted yet", "HTTP 429", "Publish call: Accepted"] {
         ensure!(page_text(&page).contains(wanted), "{}", page.test_error(&format!("“{wanted}” is not on the page")));
     }
-    Ok(())
-}
-
-async fn attempts_of_a_lost_response_are_shown(deployment: &Deployment) -> Result {
-    let faulty = FaultFixture::new(deployment, WINDMILL).await?;
-    faulty.arm(json!({ "kind": "lose_answer" })).await?;
-    let id = faulty.schedule(&fresh("lost, and read about")).await?;
-    faulty.user.reaches(id, "published", 60).await?;
-
-    let page = delivery(&mut deployment.browser()?, deployment, id).await?;
-
-    let expected = "call 1: accepted, response lost → look-up: found 1 post → public once";
-    ensure!(page_text(&page).contains(expected), "{}", page.test_error("the attempts are not shown"));
     Ok(())
 }
 
@@ -76,18 +55,8 @@ async fn form_of_another_site_arms_nothing(deployment: &Deployment) -> Result {
     Ok(())
 }
 
-/// The page of a post's only delivery, opened from the list.
-pub(in crate::suite) async fn delivery(browser: &mut Browser, deployment: &Deployment, id: i64) -> Result<Page> {
-    let list = browser.open(&format!("{}/sandbox/deliveries?post={id}", deployment.sandbox())).await?;
-    let start = format!("/sandbox/deliveries/{id}-");
-    let tags = html::tags(&list.html);
-    let link = tags.iter().find_map(|it| it.get("href").filter(|it| it.starts_with(&start)));
-    let link = link.ok_or_else(|| TestError::new(format!("post {id} is not on the list of deliveries")))?;
-    browser.open(&format!("{}{link}", deployment.sandbox())).await
-}
-
 /// The text of a page, without its tags.
-pub(super) fn page_text(page: &Page) -> String {
+fn page_text(page: &Page) -> String {
     let text: String = html::tags(&page.html).into_iter().map(|it| it.text).collect();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -11,7 +11,7 @@ use crate::{
     http_response::{integer, list, text},
     moment,
     runner::Check,
-    suite::publishing::once,
+    suite::{pages::check_page, publishing::once},
 };
 
 pub(super) fn checks() -> Vec<Check> {
@@ -34,11 +34,24 @@ pub(super) fn checks() -> Vec<Check> {
 }
 
 async fn lost_response_does_not_publish_twice(deployment: &Deployment) -> Result {
-    let faulty = FaultFixture::new(deployment, MEADOW).await?;
+    let mut faulty = FaultFixture::new(deployment, MEADOW).await?;
 
     let out = faulty.publish_once(json!({ "kind": "lose_answer" }), &["cut off"], 150).await?;
 
-    attempts_say_that_the_post_was_found(&faulty, &out.post).await
+    attempts_say_that_the_post_was_found(&faulty, &out.post).await?;
+    page_shows_that_the_post_was_found(&mut faulty, &out.post).await
+}
+
+/// The page of the attempts links to the post, and shows how the call ended before how the post was found.
+async fn page_shows_that_the_post_was_found(faulty: &mut FaultFixture<'_>, post: &Value) -> Result {
+    let page = faulty.open_attempts(integer(post, "id")?).await?;
+    check_page(&page, true)?;
+    let link = format!("href=\"{}\"", text(&post["platforms"][0], "platform_post_url")?);
+    let expected = ["Published once", &link, "Publish call: Unknown outcome", "cut off", "Look-up: Found"];
+    let places: Vec<_> = expected.iter().map(|it| page.html.find(it)).collect();
+    ensure!(places.iter().all(Option::is_some), "{}", page.test_error(&format!("not all of {expected:?} are shown")));
+    ensure!(places.is_sorted(), "{}", page.test_error(&format!("the order is not {expected:?}")));
+    Ok(())
 }
 
 /// The record of the calls is that of a lost response, and has no text of the post.
