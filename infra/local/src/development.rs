@@ -1,21 +1,15 @@
-//! What `cargo dev` changes in the server: fakes of platforms, a log of store calls and a meter, and the
-//! history of deliveries.
+//! What `cargo dev` changes in the server: fakes of platforms, a log of store calls and a meter.
 
 use aws_config::SdkConfig;
-use aws_sdk_dynamodb::config::Builder;
-use domain::clock::Clock;
 use platforms::{Connect, Platform, Publish, Registry, Setup, SetupError};
 use server::{Extensions, Secret};
 
 use crate::call_log::CallLog;
-use crate::deliveries::History;
 use crate::fakes::Fakes;
 use crate::meter::Meter;
 
 pub(crate) struct Development {
     pub(crate) fakes: Fakes,
-    pub(crate) history: History,
-    pub(crate) clock: Clock,
     pub(crate) log: Option<CallLog>,
     pub(crate) meter: Option<Meter>,
     pub(crate) secret: Secret,
@@ -45,10 +39,6 @@ impl Extensions for Development {
         }
     }
 
-    fn database_client(&self, config: Builder, deliveries: &str) -> Builder {
-        config.interceptor(self.history.watch(deliveries.to_owned(), self.clock.clone()))
-    }
-
     fn publishing(&self, setup: &Setup) -> Result<Registry<dyn Publish>, SetupError> {
         self.fakes.registry(setup)
     }
@@ -60,18 +50,4 @@ impl Extensions for Development {
     fn refreshing(&self, setup: &Setup) -> Result<Registry<dyn Platform>, SetupError> {
         self.fakes.registry(setup)
     }
-}
-
-#[cfg(test)]
-pub(crate) async fn recorded_store(history: &History, clock: &Clock) -> storage::Store {
-    let secret = Secret::random();
-    let extensions: std::sync::Arc<dyn Extensions> = std::sync::Arc::new(Development {
-        fakes: Fakes::default(),
-        history: history.clone(),
-        clock: clock.clone(),
-        log: None,
-        meter: None,
-        secret: secret.clone(),
-    });
-    server::Stores::open(None, &secret, &extensions).await.unwrap().shared()
 }

@@ -4,7 +4,7 @@
 mod links;
 mod pages;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -25,9 +25,6 @@ pub(crate) struct Fakes {
     /// The URL of the list of fakes; the pages of single fakes are below it. `None` without fakes.
     page: Option<Url>,
 }
-
-/// By the names of the platforms that have a fake.
-pub(crate) type PublicPosts = BTreeMap<&'static str, BTreeSet<String>>;
 
 impl Fakes {
     /// Starts a fake for each platform that has one. Fakes call the service at `reached_at`; users of this machine open the
@@ -56,11 +53,6 @@ impl Fakes {
             None => adapter,
         });
         Ok(Registry::from_adapters(adapters.collect()))
-    }
-
-    pub(crate) fn public_posts(&self) -> PublicPosts {
-        let ids = |it: &Arc<dyn FakePlatform>| it.public_posts().into_iter().map(|post| post.id).collect();
-        self.fakes.iter().map(|it| (it.name(), ids(it))).collect()
     }
 
     pub(crate) fn settings(&self) -> PlatformSettings {

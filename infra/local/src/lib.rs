@@ -1,9 +1,8 @@
 //! `cargo dev`: the server of one machine for development, with a sandbox as platform, fakes of all
-//! platforms, an issuer without passwords, and pages that show what happens.
+//! platforms, and an issuer without passwords.
 
 mod call_log;
 mod database_port;
-mod deliveries;
 mod demo;
 mod development;
 mod erasure;

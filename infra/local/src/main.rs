@@ -92,7 +92,6 @@ The service is ready. Start here:
   Account    {origin}/account
   Timeline   {origin}/sandbox
   Faults     {origin}/sandbox/switches
-  Deliveries {origin}/sandbox/deliveries
 
 An access token of the demo user:
 

@@ -7,20 +7,19 @@
 mod accounts;
 mod api_error;
 mod caller;
-pub(crate) mod calls;
 #[cfg(test)]
 mod conformance;
 mod create_comment;
 mod create_post;
 mod fact;
-pub(crate) mod fault_kind;
+mod fault_kind;
 mod faults;
 mod front;
-pub(crate) mod journal;
+mod journal;
 mod ledger;
 mod media;
 mod oauth;
-pub(crate) mod operation;
+mod operation;
 mod order_faults;
 pub(crate) mod pages;
 mod read_api;
@@ -45,7 +44,6 @@ use fakes::fake::oauth::OAuth;
 use secrecy::{ExposeSecret, SecretString};
 use tempfile::TempDir;
 
-use self::calls::{Call, Calls};
 use self::faults::ArmedFaults;
 use self::ledger::Ledger;
 
@@ -95,11 +93,10 @@ pub struct Sandbox(Arc<Inner>);
 struct Inner {
     origin: String,
     clock: Clock,
-    /// A caller that locks several locks this first, then the ledger, then the calls.
+    /// A caller that locks both locks this first, then the ledger.
     oauth: Mutex<OAuth>,
     ledger: Mutex<Ledger>,
     faults: Mutex<ArmedFaults>,
-    calls: Mutex<Calls>,
     /// The forms that arm or disarm faults carry this token. A page of another site can send a form
     /// to the sandbox, but cannot read the token from our pages. The consent form has none: a grant
     /// opens nothing but the sandbox.
@@ -114,16 +111,15 @@ impl Sandbox {
     /// end. `origin` is the base URL, like `http://localhost:3000`.
     pub fn open(dir: Option<PathBuf>, mut origin: String, clock: Clock) -> Result<Self, SandboxError> {
         origin.truncate(origin.trim_end_matches('/').len());
-        let (ledger, calls, media_dir, temporary) = if let Some(dir) = dir {
+        let (ledger, media_dir, temporary) = if let Some(dir) = dir {
             let media_dir = dir.join("media");
             create(&media_dir)?;
             let ledger = Ledger::open(&dir.join("journal.jsonl"))?;
-            let calls = Calls::open(&dir.join("calls.jsonl"), clock.now())?;
-            (ledger, calls, media_dir, None)
+            (ledger, media_dir, None)
         } else {
             let temporary =
                 tempfile::tempdir().map_err(|source| SandboxError::Folder { path: std::env::temp_dir(), source })?;
-            (Ledger::default(), Calls::in_memory(), temporary.path().to_owned(), Some(temporary))
+            (Ledger::default(), temporary.path().to_owned(), Some(temporary))
         };
         media::remove_unknown_files(&media_dir, &ledger)
             .map_err(|source| SandboxError::Folder { path: media_dir.clone(), source })?;
@@ -135,7 +131,6 @@ impl Sandbox {
             oauth: Mutex::new(oauth),
             ledger: Mutex::new(ledger),
             faults: Mutex::default(),
-            calls: Mutex::new(calls),
             form_token: token::random_token(),
             media_dir,
             _until_the_end: temporary,
@@ -148,23 +143,6 @@ impl Sandbox {
 
     fn faults(&self) -> MutexGuard<'_, ArmedFaults> {
         self.0.faults.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn calls(&self) -> MutexGuard<'_, Calls> {
-        self.0.calls.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The calls that match `wanted`, oldest first.
-    pub(crate) fn find_calls(&self, wanted: impl Fn(&Call) -> bool) -> Vec<Call> {
-        self.calls().all().filter(|it| wanted(it)).cloned().collect()
-    }
-
-    /// The public posts of a delivery, without the replies that follow: id and time, the oldest first.
-    pub(crate) fn public_posts_of(&self, delivery: &str) -> Vec<(usize, DateTime<Utc>)> {
-        let reference = format!("{delivery}-0");
-        let ledger = self.ledger();
-        let posts = ledger.posts().iter().zip(1..);
-        posts.filter(|(post, _)| post.reference == reference).map(|(post, id)| (id, post.at)).collect()
     }
 
     fn form_token(&self) -> &str {
@@ -225,6 +203,6 @@ fn create(dir: &Path) -> Result<(), SandboxError> {
 }
 
 /// A timestamp in the format of the API.
-pub(crate) fn timestamp(at: DateTime<Utc>) -> String {
+fn timestamp(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Millis, true)
 }

@@ -1,5 +1,4 @@
-//! The server with what `cargo dev` adds: the sandbox, fakes of platforms, an issuer, and pages
-//! that show what happens.
+//! The server with what `cargo dev` adds: the sandbox, fakes of platforms, and an issuer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +17,6 @@ use platforms::{AppCredentials, AppSource, AppUnavailable};
 use server::{AppSources, Data, Metrics, Secret, Server, ServiceSettings, Settings, SignIn, with_addresses};
 
 use crate::call_log::CallLog;
-use crate::deliveries::{self, Deliveries, History};
 use crate::development::Development;
 use crate::error::LocalError;
 use crate::fakes::Fakes;
@@ -53,8 +51,6 @@ impl Stack {
         let Addresses { origin, outside, hosts, secret } = addresses;
         let clock = Clock::System;
         let lasting = data.lasting().map(|it| it.path().to_owned());
-        let history = lasting.as_ref().map(|it| History::open(&it.join("deliveries.jsonl"))).transpose()?;
-        let history = history.unwrap_or_default();
         let log = options.log_calls.as_deref().map(CallLog::create).transpose()?;
         let meter = options.meter.then(Meter::new);
         let address_policy = address_policy(options, &fakes);
@@ -84,8 +80,6 @@ impl Stack {
         };
         let extensions = Arc::new(Development {
             fakes: fakes.clone(),
-            history: history.clone(),
-            clock: clock.clone(),
             log: log.clone(),
             meter: meter.clone(),
             secret: secret.clone(),
@@ -102,13 +96,6 @@ impl Stack {
         });
         let erasure = erasure::router(server.housekeeping.clone(), fakes.registry(&server.setup)?);
         let local_routes = Router::new()
-            .merge(deliveries::router(Deliveries {
-                history,
-                store: server.api.store.clone(),
-                network: sandbox.clone(),
-                fakes: fakes.clone(),
-                clock: clock.clone(),
-            }))
             .merge(sandbox::router(sandbox))
             .merge(fakes.router())
             .merge(issuer::router(origin.to_owned(), &effective_origin, clock))

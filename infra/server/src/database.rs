@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use aws_config::SdkConfig;
-use aws_sdk_dynamodb::{Client, config};
+use aws_sdk_dynamodb::Client;
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use domain::random::Random;
 use dynoxide::Database;
@@ -113,8 +113,6 @@ impl Stores {
     }
 
     fn client(&self, function: Option<&'static str>) -> Client {
-        let config = self.extensions.database_config(function, self.config.clone());
-        let builder = config::Builder::from(&config);
-        Client::from_conf(self.extensions.database_client(builder, &Table::Deliveries.name(PREFIX)).build())
+        Client::new(&self.extensions.database_config(function, self.config.clone()))
     }
 }

@@ -1,7 +1,6 @@
 //! What another program changes in the process: `cargo dev` adds fakes of platforms, logs and meters.
 
 use aws_config::SdkConfig;
-use aws_sdk_dynamodb::config::Builder;
 use platforms::{Connect, Platform, Publish, Registry, Setup, SetupError};
 
 /// By default, nothing is changed.
@@ -12,11 +11,6 @@ pub trait Extensions: Send + Sync {
     }
 
     fn files_config(&self, _function: &'static str, config: SdkConfig) -> SdkConfig {
-        config
-    }
-
-    /// `deliveries` is the name of the table of deliveries.
-    fn database_client(&self, config: Builder, _deliveries: &str) -> Builder {
         config
     }
 

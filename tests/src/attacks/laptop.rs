@@ -240,7 +240,6 @@ async fn development_routes_through_tunnel(_: &AttackTargets) -> Result<String> 
         "/sandbox",
         "/sandbox/posts.json",
         "/sandbox/switches",
-        "/sandbox/deliveries",
         "/%73andbox",
         "//sandbox",
         "/dev/events",

@@ -189,10 +189,9 @@ impl<'a> Replay<'a> {
     }
 }
 
-/// Whether the file belongs to the platform, which loses nothing, or to a page of the local stack
-/// that no deployment has.
+/// Whether the file belongs to the platform, which loses nothing.
 fn is_always_kept(path: &Path) -> bool {
-    path.starts_with("sandbox") || path == Path::new("deliveries.jsonl")
+    path.starts_with("sandbox")
 }
 
 fn apply_names(names: &mut Names, changes: &[NameChange]) {

@@ -3,8 +3,13 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
 use domain::clock::Clock;
 use domain::media::MimeType;
 use domain::options::Options;
@@ -25,11 +30,15 @@ use super::{CLIENT_ID, CLIENT_SECRET, Sandbox};
 
 const ACCOUNT: &str = "harbour";
 
+/// The calls that arrived.
+type Calls = Arc<Mutex<Vec<Operation>>>;
+
 struct ListeningSandbox {
     sandbox: Sandbox,
     address: SocketAddr,
     /// Error responses quote the request.
     echo: Echo,
+    calls: Calls,
 }
 
 #[async_trait]
@@ -37,9 +46,10 @@ impl fake_platform::FakePlatform for ListeningSandbox {
     async fn start(clock: Clock) -> Self {
         let (listener, address) = wire::listen().await;
         let sandbox = Sandbox::open(None, format!("http://{address}"), clock).unwrap();
-        let echo = Echo::default();
-        wire::serve_on(listener, echo::wrap(super::router(sandbox.clone()), &echo));
-        Self { sandbox, address, echo }
+        let (echo, calls) = (Echo::default(), Calls::default());
+        let router = super::router(sandbox.clone()).layer(from_fn_with_state(Arc::clone(&calls), note_call));
+        wire::serve_on(listener, echo::wrap(router, &echo));
+        Self { sandbox, address, echo, calls }
     }
 
     fn name(&self) -> &'static str {
@@ -163,8 +173,19 @@ impl fake_platform::FakePlatform for ListeningSandbox {
     }
 
     fn call_count(&self, call: fake_platform::Call) -> usize {
-        self.sandbox.find_calls(|it| it.operation == operation(call)).len()
+        self.calls.lock().unwrap().iter().filter(|it| **it == operation(call)).count()
     }
+}
+
+async fn note_call(State(calls): State<Calls>, request: Request, next: Next) -> Response {
+    let Some(operation) = Operation::from_request(request.method(), request.uri().path()) else {
+        return next.run(request).await;
+    };
+    let (head, body) = request.into_parts();
+    // After a read error the client is gone.
+    let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
+    calls.lock().unwrap().push(operation.refine(&head, &body));
+    next.run(Request::from_parts(head, Body::from(body))).await
 }
 
 fn operation(call: fake_platform::Call) -> Operation {

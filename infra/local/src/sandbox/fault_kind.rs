@@ -9,9 +9,9 @@ use super::operation::Operation::{self, Comment, LookUp, Publish, Refresh, Uploa
 
 /// In JSON, its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FaultKind {
-    pub(crate) name: &'static str,
-    pub(crate) title: &'static str,
+pub(super) struct FaultKind {
+    pub(super) name: &'static str,
+    pub(super) title: &'static str,
     pub(super) text: &'static str,
     operation: Operation,
     pub(super) effect: Effect,
@@ -124,7 +124,7 @@ impl FaultKind {
         Self { text, ..self }
     }
 
-    pub(crate) fn find(name: &str) -> Option<Self> {
+    pub(super) fn find(name: &str) -> Option<Self> {
         GROUPS.iter().flat_map(|it| it.kinds).find(|it| it.name == name).copied()
     }
 

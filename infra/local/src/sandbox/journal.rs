@@ -11,7 +11,7 @@ use super::SandboxError;
 
 /// Locked for this process.
 #[derive(Debug)]
-pub(crate) struct Journal {
+pub(super) struct Journal {
     file: File,
     /// After the last complete line, in bytes.
     end: u64,
@@ -20,7 +20,7 @@ pub(crate) struct Journal {
 impl Journal {
     /// Passes the facts to `apply`, in order. An incomplete last line was being written when the
     /// process died. Its request had no response, so the line is removed.
-    pub(crate) fn open<F: DeserializeOwned>(path: &Path, apply: impl FnMut(F)) -> Result<Self, SandboxError> {
+    pub(super) fn open<F: DeserializeOwned>(path: &Path, apply: impl FnMut(F)) -> Result<Self, SandboxError> {
         let failed = |source| SandboxError::Folder { path: path.to_owned(), source };
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
@@ -40,7 +40,7 @@ impl Journal {
 
     /// Once this returns, the fact survives a crash of the process. If this fails, the fact is not
     /// recorded.
-    pub(crate) fn append(&mut self, fact: &impl Serialize) -> io::Result<()> {
+    pub(super) fn append(&mut self, fact: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(fact)?;
         line.push(b'\n');
         if let Err(error) = self.file.write_all(&line) {

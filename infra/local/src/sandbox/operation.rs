@@ -1,9 +1,10 @@
 use axum::http::Method;
-use serde::{Deserialize, Serialize};
+use axum::http::request::Parts;
+use fakes::conformance::fake_platform::Call;
+use fakes::fake::oauth::classify_token_call;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Operation {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operation {
     Publish,
     Comment,
     /// Looks up posts or comments by reference.
@@ -20,8 +21,8 @@ pub(crate) enum Operation {
 }
 
 impl Operation {
-    /// `None` outside the API. A refresh counts as an exchange: only the form in the body
-    /// distinguishes them.
+    /// The operation of a request; `None` outside the API. A refresh counts as an exchange until
+    /// [`Self::refine`].
     pub(super) fn from_request(method: &Method, path: &str) -> Option<Self> {
         let path = path.strip_prefix("/sandbox/")?;
         match (method.as_str(), path) {
@@ -38,28 +39,10 @@ impl Operation {
         }
     }
 
-    /// A noun; `None` if the call creates nothing.
-    pub(super) fn creates(self) -> Option<&'static str> {
-        match self {
-            Self::Publish => Some("post"),
-            Self::Comment => Some("comment"),
-            Self::Upload => Some("file"),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn noun(self) -> &'static str {
-        match self {
-            Self::Publish => "publish request",
-            Self::Comment => "comment request",
-            Self::LookUp => "look-up by reference",
-            Self::Upload => "file upload",
-            Self::LookAtFile => "status check of a file",
-            Self::Exchange => "token exchange",
-            Self::Refresh => "token refresh",
-            Self::Revoke => "revocation of the grant",
-            Self::Profile => "profile request",
-        }
+    /// Distinguishes a refresh from an exchange by the form in the body.
+    pub(super) fn refine(self, head: &Parts, body: &[u8]) -> Self {
+        let is_refresh = self == Self::Exchange && classify_token_call(head, body) == Call::Refresh;
+        if is_refresh { Self::Refresh } else { self }
     }
 }
 
