@@ -128,7 +128,7 @@ impl Harness {
     }
 }
 
-/// At the sandbox platform (`infra/local/src/sandbox`).
+/// At the sandbox platform (`libs/fakes/src/sandbox`).
 pub const SANDBOX_CLIENT: (&str, &str) = ("social-publishing", "sandbox-secret");
 
 pub fn resident_mb(process: u32) -> Result<u64> {

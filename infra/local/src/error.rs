@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::sandbox::SandboxError;
+use fakes::sandbox::SandboxError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum LocalError {

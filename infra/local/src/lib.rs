@@ -13,7 +13,6 @@ mod hosts;
 mod issuer;
 mod meter;
 mod options;
-pub mod sandbox;
 mod service;
 mod stack;
 

@@ -23,8 +23,8 @@ use crate::fakes::Fakes;
 use crate::hosts::Hosts;
 use crate::meter::Meter;
 use crate::options::Options;
-use crate::sandbox::{self, Sandbox};
 use crate::{erasure, events, hosts, issuer};
+use fakes::sandbox::{self, Sandbox};
 
 pub(crate) struct Addresses<'a> {
     pub(crate) origin: &'a str,

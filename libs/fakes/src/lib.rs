@@ -20,6 +20,7 @@ pub mod mastodon;
 pub mod matrix;
 pub mod meta;
 pub mod pinterest;
+pub mod sandbox;
 pub mod slack;
 pub mod telegram;
 pub mod threads;

@@ -6,11 +6,11 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use domain::media::FileType;
 use fakes::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
+use fakes::sandbox::pages;
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 
 use super::Fakes;
-use crate::sandbox::pages;
 
 /// The newest posts are shown.
 const PAGE: usize = 50;

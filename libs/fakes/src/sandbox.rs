@@ -21,7 +21,7 @@ mod media;
 mod oauth;
 mod operation;
 mod order_faults;
-pub(crate) mod pages;
+pub mod pages;
 mod read_api;
 mod switches;
 #[cfg(test)]
@@ -40,15 +40,15 @@ use axum::routing::{get, post};
 use chrono::{DateTime, SecondsFormat, Utc};
 use domain::clock::Clock;
 use domain::token;
-use fakes::fake::oauth::OAuth;
 use secrecy::{ExposeSecret, SecretString};
 use tempfile::TempDir;
 
 use self::faults::ArmedFaults;
 use self::ledger::Ledger;
+use crate::fake::oauth::OAuth;
 
 /// The name of the sandbox among the platforms.
-pub(crate) const PLATFORM: &str = "sandbox";
+pub const PLATFORM: &str = "sandbox";
 
 /// The only registered client.
 pub const CLIENT_ID: &str = "social-publishing";

@@ -4,11 +4,10 @@ use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 
-use fakes::fake::oauth::{Code, Grant};
-
 use super::SandboxError;
 use super::fact::{Comment, Fact, Medium, Post};
 use super::journal::Journal;
+use crate::fake::oauth::{Code, Grant};
 
 #[derive(Default)]
 pub(super) struct Ledger {

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-
 use tokio::fs::File;
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 

@@ -11,13 +11,13 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, TimeDelta, Utc};
-use fakes::fake::oauth::{App, Authorizes, Client, ConsentRequest, Fault, HasOAuth, OAuth, Redirects, Rules, routes};
-use fakes::fake::params::Params;
 
 use super::accounts::Account;
 use super::api_error::SandboxApiError;
 use super::fact::Fact;
 use super::{CLIENT_ID, CLIENT_SECRET, Inner, PLATFORM, Sandbox, pages};
+use crate::fake::oauth::{App, Authorizes, Client, ConsentRequest, Fault, HasOAuth, OAuth, Redirects, Rules, routes};
+use crate::fake::params::Params;
 
 pub(super) const PROFILE: &str = "profile";
 /// Scope for uploads, posts and comments.

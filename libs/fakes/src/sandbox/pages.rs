@@ -10,9 +10,9 @@ pub(super) const POLICY: &str = "default-src 'none'; style-src 'self'; script-sr
      media-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'";
 
 /// For files that are shown without a page.
-pub(crate) const NO_SCRIPT: &str = "default-src 'none'; media-src 'self'; sandbox";
+pub const NO_SCRIPT: &str = "default-src 'none'; media-src 'self'; sandbox";
 
-pub(crate) fn show(page: &impl Template) -> Response {
+pub fn show(page: &impl Template) -> Response {
     match page.render() {
         Ok(html) => (headers(), Html(html)).into_response(),
         Err(error) => {
@@ -42,7 +42,7 @@ pub(super) fn message(status: StatusCode, title: &str, message: &str) -> Respons
     (status, show(&MessagePage { title, message })).into_response()
 }
 
-pub(crate) fn not_found() -> Response {
+pub fn not_found() -> Response {
     message(StatusCode::NOT_FOUND, "Page not found", "This page does not exist, or its data was deleted.")
 }
 

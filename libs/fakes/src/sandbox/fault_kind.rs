@@ -1,11 +1,11 @@
 //! The kinds of faults: the affected calls and the effect of each.
 
 use chrono::TimeDelta;
-use fakes::conformance::fake_platform::InjectedFault;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::operation::Operation::{self, Comment, LookUp, Publish, Refresh, Upload};
+use crate::conformance::fake_platform::InjectedFault;
 
 /// In JSON, its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,6 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::{Extension, Json};
 use domain::token;
-use fakes::fake::params::essence;
 use serde_json::{Value, json};
 
 use super::Sandbox;
@@ -20,6 +19,7 @@ use super::caller::Caller;
 use super::fact::{Fact, Medium};
 use super::ledger::Ledger;
 use super::oauth::PUBLISH;
+use crate::fake::params::essence;
 
 /// In bytes.
 pub(super) const MAX_FILE: usize = 64 * 1024 * 1024;

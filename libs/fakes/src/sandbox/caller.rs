@@ -1,12 +1,12 @@
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
-use fakes::fake::oauth::HasOAuth;
 
 use super::Sandbox;
 use super::accounts::Account;
 use super::api_error::SandboxApiError;
 use super::oauth::{PROFILE, PUBLISH, accounts_in};
+use crate::fake::oauth::HasOAuth;
 
 /// The id of the account for which a call is made, where a grant covers several accounts.
 const ON_BEHALF_OF: &str = "sandbox-account";

@@ -9,12 +9,6 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use fakes::conformance::fake_platform::InjectedFault;
-use fakes::conformance::fake_platform::{Call as KitCall, InjectedFault};
-use fakes::fake::front::apply;
-use fakes::fake::oauth::{Fault, HasOAuth};
-use fakes::fake::params::Params;
-use fakes::fake::wire::Cut;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::json;
 
@@ -27,6 +21,11 @@ use super::media::{MAX_FILE, ProcessingTime};
 use super::oauth::accounts_in;
 use super::operation::Operation;
 use super::{MAX_BODY, Sandbox};
+use crate::conformance::fake_platform::InjectedFault;
+use crate::fake::front::apply;
+use crate::fake::oauth::{Fault, HasOAuth};
+use crate::fake::params::Params;
+use crate::fake::wire::Cut;
 
 pub(super) async fn handle_call(State(sandbox): State<Sandbox>, request: Request, next: Next) -> Response {
     let Some(operation) = Operation::from_request(request.method(), request.uri().path()) else {

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::options::Options;
-use fakes::fake::oauth::{Code, Grant};
 use serde::{Deserialize, Serialize};
 
 use super::accounts::Account;
+use crate::fake::oauth::{Code, Grant};
 
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(tag = "fact", rename_all = "snake_case")]

@@ -1,7 +1,8 @@
 use axum::http::Method;
 use axum::http::request::Parts;
-use fakes::conformance::fake_platform::Call;
-use fakes::fake::oauth::classify_token_call;
+
+use crate::conformance::fake_platform::Call;
+use crate::fake::oauth::classify_token_call;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {

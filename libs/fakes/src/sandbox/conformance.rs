@@ -13,10 +13,6 @@ use axum::response::Response;
 use domain::clock::Clock;
 use domain::media::MimeType;
 use domain::options::Options;
-use fakes::conformance::fake_platform::{self, Decision, InjectedFault, PublicMedium, PublicPost};
-use fakes::fake::echo::{self, Echo};
-use fakes::fake::oauth::{Authorizes, HasOAuth, decide};
-use fakes::fake::wire;
 use platforms::{AppCredentials, FieldValues};
 use serde_json::{Value, json};
 use url::Url;
@@ -27,6 +23,10 @@ use super::fault_kind::{Effect, FaultKind};
 use super::faults::Order;
 use super::operation::Operation;
 use super::{CLIENT_ID, CLIENT_SECRET, Sandbox};
+use crate::conformance::fake_platform::{self, Decision, InjectedFault, PublicMedium, PublicPost};
+use crate::fake::echo::{self, Echo};
+use crate::fake::oauth::{Authorizes, HasOAuth, decide};
+use crate::fake::wire;
 
 const ACCOUNT: &str = "harbour";
 
@@ -201,4 +201,4 @@ fn operation(call: fake_platform::Call) -> Operation {
     }
 }
 
-fakes::conformance!(ListeningSandbox);
+crate::conformance!(ListeningSandbox);
