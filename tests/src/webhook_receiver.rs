@@ -13,7 +13,7 @@ use axum::{
     body::{Body, Bytes},
     extract::Path,
     http::{HeaderMap, StatusCode},
-    response::{IntoResponse, Redirect, Response},
+    response::{IntoResponse, Response},
     routing::post,
 };
 use chrono::{DateTime, Utc};
@@ -22,8 +22,6 @@ use futures::stream;
 #[derive(Debug, Clone)]
 pub struct ReceivedMessage {
     pub at: DateTime<Utc>,
-    /// From the path of the request.
-    pub behavior: String,
     pub headers: HeaderMap,
     /// Byte for byte.
     pub body: String,
@@ -42,7 +40,7 @@ pub fn router() -> Router {
 
 async fn receive(Path((name, behavior)): Path<(String, String)>, headers: HeaderMap, body: Bytes) -> Response {
     let body = String::from_utf8_lossy(&body).into_owned();
-    let one = ReceivedMessage { at: Utc::now(), behavior: behavior.clone(), headers, body };
+    let one = ReceivedMessage { at: Utc::now(), headers, body };
     let before = {
         let mut received = RECEIVED.lock().unwrap_or_else(PoisonError::into_inner);
         let all = received.entry(name).or_default();
@@ -54,13 +52,11 @@ async fn receive(Path((name, behavior)): Path<(String, String)>, headers: Header
         "accepts" => StatusCode::NO_CONTENT.into_response(),
         _ if before == 0 => StatusCode::NO_CONTENT.into_response(),
         "is-gone" => (StatusCode::GONE, "never again").into_response(),
-        "redirects" => Redirect::temporary("accepts").into_response(),
         "is-slow" => {
             tokio::time::sleep(Duration::from_secs(20)).await;
             StatusCode::NO_CONTENT.into_response()
         }
         "fails-once" if before == 1 => (StatusCode::INTERNAL_SERVER_ERROR, "out of order").into_response(),
-        "is-busy-once" if before == 1 => (StatusCode::SERVICE_UNAVAILABLE, [("retry-after", "8")]).into_response(),
         // The message has arrived, and the connection breaks before the response.
         "loses-once" if before == 1 => {
             let broken = stream::once(async { Err::<Bytes, _>(std::io::Error::other("lost")) });

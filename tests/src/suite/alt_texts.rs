@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     checks,
-    deployment::{Deployment, fresh, targets},
+    deployment::{Deployment, targets},
     error::{Result, same},
     http_response::{integer, list},
     moment,
@@ -16,7 +16,6 @@ pub(super) fn checks() -> Vec<Check> {
         "alt texts",
         [
             alt_texts_belong_to_the_post,
-            alt_texts_are_published_with_their_files,
             alt_text_errors_name_field_and_limit,
             platform_limit_applies_only_to_scheduled_posts,
         ]
@@ -47,24 +46,6 @@ async fn alt_texts_belong_to_the_post(deployment: &Deployment) -> Result {
     same(list_alt_texts(&changed)?, vec![Value::Null, json!("other words")], "alt texts after a change")?;
     let other = user.create(&json!({ "content": "not described", "media": [first] })).await?;
     same(list_alt_texts(&other)?, vec![Value::Null], "alt texts of another post with the same file")
-}
-
-async fn alt_texts_are_published_with_their_files(deployment: &Deployment) -> Result {
-    let mut user = deployment.user().await?;
-    let connection = user.connect(0).await?;
-    let content = fresh("with described pictures");
-    let media = json!([user.picture().await?, { "path": user.picture().await?, "alt_text": WORDS }]);
-    let body = json!({
-        "content": content,
-        "platforms": targets(&[&connection])?,
-        "media": media,
-        "scheduled_at": moment::in_seconds(0),
-    });
-    user.create(&body).await?;
-
-    let entry = deployment.appears(&content, 60).await?;
-
-    same(list_alt_texts(&entry)?, vec![Value::Null, json!(WORDS)], "words on the timeline")
 }
 
 async fn alt_text_errors_name_field_and_limit(deployment: &Deployment) -> Result {

@@ -1,6 +1,5 @@
 //! The device flow, from the code to the token.
 
-use futures::future::join_all;
 use serde_json::{Value, json};
 
 use crate::{
@@ -23,9 +22,7 @@ pub(super) fn checks() -> Vec<Check> {
             code_entry_ignores_case_and_dash,
             denied_code_returns_access_denied,
             unknown_device_code_is_invalid,
-            concurrent_exchanges_yield_one_token,
             approval_page_shows_the_app_and_needs_a_click,
-            code_cannot_be_approved_twice,
             sixth_code_entry_is_refused_after_five_wrong_ones,
             token_request_is_validated,
         ]
@@ -110,7 +107,9 @@ async fn denied_code_returns_access_denied(deployment: &Deployment) -> Result {
 
     let page = deployment.approval(&mut browser, &device, &unique_email()).await?;
     browser.press(&page, "Deny", &[]).await?;
+    let late = browser.press(&page, "Approve", &[]).await?;
 
+    same(late.status.as_u16(), 410, "status of a second decision")?;
     exchange(&api, &device).await?.error(400, "access_denied")?;
     Ok(())
 }
@@ -123,29 +122,6 @@ async fn unknown_device_code_is_invalid(deployment: &Deployment) -> Result {
             continue;
         }
         response.error(400, "invalid_device_code")?;
-    }
-    Ok(())
-}
-
-async fn concurrent_exchanges_yield_one_token(deployment: &Deployment) -> Result {
-    for _ in 0..3 {
-        let (api, mut browser) = (deployment.stranger()?, deployment.browser()?);
-        let device = deployment.device(&api, &[]).await?;
-        let page = deployment.approval(&mut browser, &device, &unique_email()).await?;
-        browser.press(&page, "Approve", &[]).await?;
-
-        let responses = join_all((0..6).map(|_| exchange(&api, &device))).await;
-
-        let mut tokens = 0;
-        for response in responses {
-            let response = response?;
-            if response.status == 200 {
-                tokens += 1;
-            } else {
-                response.error(400, "invalid_device_code")?;
-            }
-        }
-        same(tokens, 1, "tokens given for one code")?;
     }
     Ok(())
 }
@@ -202,18 +178,6 @@ fn texts(page: &Page) -> Vec<String> {
     texts.filter(|it| !it.is_empty() && !it.contains(char::is_numeric)).collect()
 }
 
-async fn code_cannot_be_approved_twice(deployment: &Deployment) -> Result {
-    let (api, mut browser) = (deployment.stranger()?, deployment.browser()?);
-    let device = deployment.device(&api, &[]).await?;
-    let page = deployment.approval(&mut browser, &device, &unique_email()).await?;
-    browser.press(&page, "Deny", &[]).await?;
-
-    browser.press(&page, "Approve", &[]).await?;
-
-    exchange(&api, &device).await?.error(400, "access_denied")?;
-    Ok(())
-}
-
 async fn sixth_code_entry_is_refused_after_five_wrong_ones(deployment: &Deployment) -> Result {
     let (api, mut browser, mut other) = (deployment.stranger()?, deployment.browser()?, deployment.browser()?);
     let device = deployment.device(&api, &[]).await?;
@@ -225,12 +189,16 @@ async fn sixth_code_entry_is_refused_after_five_wrong_ones(deployment: &Deployme
     }
     for _ in 0..5 {
         let page = enter_code(deployment, &mut browser, "BBBB-BBBB").await?;
+        same(page.status.as_u16(), 422, "status of a wrong code")?;
         ensure!(page.form_with_button("Approve").is_none(), "{}", page.test_error("a wrong code can be approved"));
     }
 
     let refused = enter_code(deployment, &mut browser, &device.user_code).await?;
     let elsewhere = enter_code(deployment, &mut other, &device.user_code).await?;
 
+    same(refused.status.as_u16(), 429, "status of the sixth entry")?;
+    let wait = refused.headers.get("retry-after").and_then(|it| it.to_str().ok()).unwrap_or_default();
+    ensure!(wait.parse().is_ok_and(|it: u32| (1..=900).contains(&it)), "retry-after is {wait:?}");
     ensure!(refused.form_with_button("Approve").is_none(), "{}", refused.test_error("the sixth entry was accepted"));
     ensure!(elsewhere.form_with_button("Approve").is_some(), "{}", elsewhere.test_error("another person was refused"));
     exchange(&api, &device).await?.error(400, "authorization_pending")?;

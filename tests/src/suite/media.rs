@@ -128,6 +128,14 @@ async fn nothing_is_fetched_from_private_addresses(deployment: &Deployment) -> R
         "ftp://example.com/a.png",
         "data:image/png;base64,AAAA",
         "http://user:secret@127.0.0.1/a.png",
+        // The platform address of Azure, and ports of mail servers and databases.
+        "http://168.63.129.16/machine/?comp=goalstate",
+        "http://[::ffff:168.63.129.16]/",
+        "http://example.com:25/",
+        "https://example.com:6379/",
+        "http://8.8.8.8:22/",
+        "//example.com/a.png",
+        "javascript:alert(1)",
     ] {
         let body = json!({ "mime_type": "image/png", "source_url": url });
         let started = std::time::Instant::now();
@@ -209,7 +217,7 @@ async fn empty_upload_is_invalid(deployment: &Deployment) -> Result {
 async fn declared_size_must_match_the_upload(deployment: &Deployment) -> Result {
     let user = deployment.new_user().await?;
     let bytes = picture::png(8, 8, [1, 2, 3]);
-    for size in [json!(0), json!("x"), json!(-1), json!(1.5), json!(1_u64 << 40)] {
+    for size in [json!(0), json!("x"), json!(-1), json!(1.5), json!((20 << 20) + 1)] {
         let body = json!({ "mime_type": "image/png", "size": size });
         user.api.post("/media", &body).await?.invalid(&["size"])?;
     }
@@ -280,5 +288,7 @@ async fn upload_over_its_limit_is_deleted(deployment: &Deployment) -> Result {
     user.api.post("/posts", &body).await?.invalid(&["media.0"])?;
 
     // The store does not overwrite an existing file.
-    same(user.put(&target, b"another").await? / 100, 2, "class of the status of a PUT after it was deleted")
+    same(user.put(&target, &picture::png(8, 8, [1, 2, 3])).await? / 100, 2, "class of the status of a second PUT")?;
+    user.api.post("/posts", &body).await?.invalid(&["media.0"])?;
+    Ok(())
 }

@@ -62,20 +62,16 @@ async fn platforms_list_the_values_of_an_option(deployment: &Deployment) -> Resu
     same(&boards, &json!({ "data": [{ "value": "tides", "label": "Tides and weather" }] }), "boards")?;
     let all = user.api.get(&format!("{path}/board")).await?.ok(200)?;
     same(&json!(list(&all, "data")?.len()), &json!(3), "number of boards")?;
-    user.api.get(&format!("{path}/language")).await?.refused(404)?;
-    user.api.get(&format!("{path}/board?search=tide")).await?.invalid(&["search"])?;
-    let other = deployment.user().await?;
-    other.api.get(&format!("{path}/board")).await?.refused(404)?;
-
-    let content = fresh("on a board");
-    let options = json!({ "board": "tides" });
-    let body = json!({ "content": content, "platforms": targets_with_options(&connection, &options)?, "scheduled_at": moment::in_seconds(0) });
-    let post = user.create(&body).await?;
-    user.reaches(integer(&post, "id")?, "published", 60).await?;
-    for entry in deployment.timeline(&content).await? {
-        same(&entry["options"], &options, "options on the timeline")?;
+    same(user.api.get(&format!("{path}/board?query=")).await?.ok(200)?, all, "boards for an empty query")?;
+    let none = user.api.get(&format!("{path}/board?query=nosuch")).await?.ok(200)?;
+    same(none, json!({ "data": [] }), "boards for a query that nothing matches")?;
+    for wrong in [&format!("{path}/language"), &format!("{path}/%FF"), "/connections/x/choices/board"] {
+        user.api.get(wrong).await?.refused(404)?;
     }
-    Ok(())
+    user.api.get(&format!("{path}/board?search=tide")).await?.invalid(&["search"])?;
+    user.api.get(&format!("{path}/board?query={}", "a".repeat(201))).await?.invalid(&["query"])?;
+    let other = deployment.user().await?;
+    other.api.get(&format!("{path}/board")).await?.refused(404).map(drop)
 }
 
 async fn update_replaces_the_options_of_a_target(deployment: &Deployment) -> Result {

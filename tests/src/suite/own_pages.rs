@@ -127,7 +127,6 @@ async fn other_users_items_are_not_shown_or_changed(deployment: &Deployment) -> 
     same(list(&remaining, "data")?.len(), 2, "connections")
 }
 
-/// The CSRF token in the forms of a page.
 fn csrf_token(page: &Page) -> Result<String> {
     let form = page.form_with_field("csrf").ok_or_else(|| page.test_error("no form has a token"))?;
     let field = form.fields.iter().find(|it| it.name == "csrf").and_then(|it| it.value.clone());
@@ -149,6 +148,8 @@ async fn forms_require_their_csrf_token(deployment: &Deployment) -> Result {
         format!("{POSTS}/new"),
         format!("{CONNECTIONS}/{id}/disconnect"),
         format!("{CONNECTIONS}/connect"),
+        "/account/revoke".to_owned(),
+        "/sign-out".to_owned(),
     ] {
         let address = format!("{}{path}", deployment.origin());
         // With its own token, each form would be accepted.
@@ -158,9 +159,10 @@ async fn forms_require_their_csrf_token(deployment: &Deployment) -> Result {
             ("do", "save"),
             ("content", "x"),
             ("key", "a"),
+            ("everywhere", "true"),
             ("csrf", &foreign),
         ];
-        for fields in [&fields[..5], &fields] {
+        for fields in [&fields[..6], &fields] {
             let page = user.browser.post(&address, fields).await?;
             ensure!(page.status.is_client_error(), "{}", page.test_error(&format!("{path} was accepted")));
             let has_token = fields.iter().any(|it| it.0 == "csrf");
@@ -241,6 +243,8 @@ async fn webhook_is_created_on_the_page(deployment: &Deployment) -> Result {
     let page = user.browser.press(&page, "Create webhook", &[("url", "https://10.0.0.1/hooks")]).await?;
     same(page.status.as_u16(), 422, "status for a private address")?;
     check_page(&page, true)?;
+    ensure_shown(&page, "value=\"https://10.0.0.1/hooks\"")?;
+    ensure_shown(&page, "aria-invalid")?;
 
     let fields = [("url", "https://example.com/hooks"), ("post.failed", "on")];
     let page = user.browser.press(&page, "Create webhook", &fields).await?;
@@ -249,7 +253,9 @@ async fn webhook_is_created_on_the_page(deployment: &Deployment) -> Result {
     let list = user.api.get("/webhooks").await?.ok(200)?;
     same(&list["data"][0]["events"], &json!(["post.failed"]), "events")?;
     let page = user.browser.press(&page, "Send test", &[]).await?;
-    ensure_shown(&page, "Test sent.")
+    ensure_shown(&page, "Test sent.")?;
+    ensure_shown(&page, "in a browser session")?;
+    ensure_not_shown(&page, "whsec_")
 }
 
 async fn webhooks_are_listed_disabled_and_deleted(deployment: &Deployment) -> Result {

@@ -30,7 +30,6 @@ pub(super) fn checks() -> Vec<Check> {
             targets_must_be_distinct_own_connections,
             media_paths_are_distinct_and_at_most_thirty,
             platform_rules_apply_only_to_scheduled_posts,
-            refused_post_leaves_nothing_behind,
             post_can_be_validated_first,
             validate_finds_the_same_errors_as_create,
         ]
@@ -370,14 +369,6 @@ async fn platform_rules_apply_only_to_scheduled_posts(deployment: &Deployment) -
 
 async fn several_pictures(user: &User<'_>, count: usize) -> Result<Vec<String>> {
     futures::future::join_all((0..count).map(|_| user.picture())).await.into_iter().collect()
-}
-
-async fn refused_post_leaves_nothing_behind(deployment: &Deployment) -> Result {
-    let user = deployment.new_user().await?;
-    let body = json!({ "content": fresh("refused"), "platforms": [{ "connected_account_id": 1 }] });
-    user.api.post("/posts", &body).await?.is(422)?;
-    let all = user.api.get("/posts").await?.ok(200)?;
-    same(&all["meta"]["total"], &json!(0), "posts after a refusal")
 }
 
 async fn validate_finds_the_same_errors_as_create(deployment: &Deployment) -> Result {

@@ -60,12 +60,16 @@ async fn invalid_profile_is_refused(deployment: &Deployment) -> Result {
     user.api.post("/profiles", &json!({ "name": "a", "external_id": taken })).await?.is(201)?;
     for (body, field) in [
         (json!({}), "name"),
+        (json!({ "name": " " }), "name"),
         (json!({ "name": "x".repeat(101) }), "name"),
+        (json!({ "name": "a", "external_id": "" }), "external_id"),
         (json!({ "name": "a", "external_id": taken }), "external_id"),
         (json!({ "name": "a", "plan": "large" }), "plan"),
     ] {
         user.api.post("/profiles", &body).await?.invalid(&[field])?;
     }
+    let id = integer(&user.api.post("/profiles", &json!({ "name": "a" })).await?.ok(201)?, "id")?;
+    user.api.patch(&format!("/profiles/{id}"), &json!({ "external_id": "new" })).await?.invalid(&["name"])?;
     user.api.get("/profiles?page=0").await?.invalid(&["page"])?;
     Ok(())
 }
@@ -83,8 +87,10 @@ async fn account_belongs_to_a_profile_or_to_the_user(deployment: &Deployment) ->
     user.api.delete(&format!("/profiles/{profile}")).await?.is(409)?;
     user.api.delete(&format!("/connections/{}", integer(&theirs, "id")?)).await?.is(204)?;
     user.api.delete(&format!("/profiles/{profile}")).await?.is(204)?;
-    let refused = user.api.post(&format!("/connections/connect/sandbox?profile_id={profile}"), &json!({})).await?;
-    refused.invalid(&["profile_id"])?;
+    for id in ["", "1", "x", &profile.to_string()] {
+        let path = format!("/connections/connect/sandbox?profile_id={id}");
+        user.api.post(&path, &json!({})).await?.invalid(&["profile_id"])?;
+    }
     let in_body = json!({ "profile_id": profile });
     user.api.post("/connections/connect/sandbox", &in_body).await?.invalid(&["profile_id"])?;
     Ok(())
@@ -188,6 +194,7 @@ async fn what_a_limited_token_creates_belongs_to_its_profile(deployment: &Deploy
 
     let account = user.connect(0).await?;
     same(&account["profile_id"], &json!(profile), "the profile of the account")?;
+    same(&user.connect_for(profile, 0).await?["id"], &account["id"], "the account when the profile is named")?;
     let draft = user.create(&json!({ "content": fresh("without accounts") })).await?;
     same(&draft["profile_id"], &json!(profile), "the profile of a post without accounts")?;
     let file = user.picture().await?;
@@ -199,12 +206,20 @@ async fn what_a_limited_token_creates_belongs_to_its_profile(deployment: &Deploy
     let webhook = json!({ "url": "https://example.com/hook" });
     let webhook = user.api.post("/webhooks", &webhook).await?.ok(201)?;
     same(&webhook["profile_id"], &json!(profile), "the profile of the webhook")?;
-    let listed = ids(&user.api.get("/webhooks").await?.ok(200)?)?;
-    same(listed, vec![integer(&webhook, "id")?], "the webhooks of the profile")?;
+    let id = integer(&webhook, "id")?;
+    same(ids(&user.api.get("/webhooks").await?.ok(200)?)?, vec![id], "the webhooks of the profile")?;
+    let page = user.browser.open(&format!("{}/account/webhooks", deployment.origin())).await?;
+    let limit = format!("only the events of the customer <bdi>{profile}</bdi>");
+    ensure!(page.html.contains(&limit), "{}", page.test_error("the limit of the webhook is not shown"));
+    user.api.post(&format!("/webhooks/{id}/rotate"), &json!({})).await?.is(200)?;
+    user.api.delete(&format!("/webhooks/{id}")).await?.is(204)?;
+    let link = json!({ "profile_id": profile, "return_url": format!("{}/docs", deployment.origin()) });
+    user.api.post("/connect-links", &link).await?.is(201)?;
     let (path, name) = (format!("/profiles/{profile}"), json!({ "name": "The Lighthouse" }));
     user.api.post("/profiles", &name).await?.is(403)?;
     user.api.patch(&path, &name).await?.is(403)?;
     user.api.delete(&path).await?.is(403)?;
+    user.api.delete(&format!("/connections/{}", integer(&account, "id")?)).await?.is(204)?;
 
     same(ids(&all.get(&format!("/posts?profile_id={profile}")).await?.ok(200)?)?.len(), 2, "posts of the profile")?;
     let reused = json!({ "content": fresh("with the file of a customer"), "media": [file] });

@@ -22,8 +22,6 @@ pub(super) fn checks() -> Vec<Check> {
             post_is_published_on_time_and_never_early,
             targets_publish_their_own_text,
             overdue_post_is_published_immediately,
-            unscheduled_post_is_not_published,
-            deleted_post_is_not_published,
             changed_post_is_published_as_changed,
             post_moved_forward_is_published_then,
             published_post_cannot_be_changed,
@@ -128,31 +126,6 @@ async fn overdue_post_is_published_immediately(deployment: &Deployment) -> Resul
     same((&post["status"], &post["scheduled_at"]), (&json!("scheduled"), &json!(given)), "status and time")?;
     user.reaches(integer(&post, "id")?, "published", 20).await?;
     once(deployment, &content).await.map(|_| ())
-}
-
-async fn unscheduled_post_is_not_published(deployment: &Deployment) -> Result {
-    let mut user = deployment.user().await?;
-    let connection = user.connect(1).await?;
-    let content = fresh("taken back");
-    let id = user.schedule(&content, &[&connection], 4).await?;
-
-    user.change(id, &json!({ "scheduled_at": null })).await?;
-
-    tokio::time::sleep(Duration::from_secs(8)).await;
-    same(deployment.timeline(&content).await?.len(), 0, "entries on the timeline")?;
-    same(&user.show(id).await?["status"], &json!("draft"), "status")
-}
-
-async fn deleted_post_is_not_published(deployment: &Deployment) -> Result {
-    let mut user = deployment.user().await?;
-    let connection = user.connect(1).await?;
-    let content = fresh("deleted");
-    let id = user.schedule(&content, &[&connection], 4).await?;
-
-    user.api.delete(&format!("/posts/{id}")).await?.is(204)?;
-
-    tokio::time::sleep(Duration::from_secs(8)).await;
-    same(deployment.timeline(&content).await?.len(), 0, "entries on the timeline")
 }
 
 async fn changed_post_is_published_as_changed(deployment: &Deployment) -> Result {

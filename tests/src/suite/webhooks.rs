@@ -105,6 +105,7 @@ async fn private_address_is_refused(deployment: &Deployment) -> Result {
         "https://127.0.0.1/",
         "https://[::1]/",
         "https://[::ffff:169.254.169.254]/latest",
+        "https://169.254.169.254/latest",
         "https://10.0.0.1/",
         "https://example.com:25/",
         "https://name:word@example.com/",
@@ -123,6 +124,8 @@ async fn all_webhook_errors_are_returned_together(deployment: &Deployment) -> Re
     let user = deployment.user().await?;
     let body = json!({ "events": ["post.publishd", 7], "urls": [] });
     user.api.post("/webhooks", &body).await?.invalid(&["url", "events.0", "events.1", "urls"])?;
+    let twice = json!({ "url": URL, "events": ["post.failed", "post.failed"] });
+    user.api.post("/webhooks", &twice).await?.invalid(&["events.1"])?;
     user.api
         .post("/webhooks", &json!({ "url": URL, "events": vec!["x"; EventKind::ALL.len() + 1] }))
         .await?

@@ -31,7 +31,12 @@ async fn board_is_chosen_from_the_list_of_the_platform(deployment: &Deployment) 
     check_page(&found, true)?;
     ensure_shown(&found, "<code>tides</code>")?;
     let none = user.browser.press(&found, "Search", &[("query", "<nothing>")]).await?;
-    ensure_not_shown(&none, "<code>tides</code>")?;
+    ensure_shown(&none, "No value contains this text.")?;
+    ensure_not_shown(&none, "<nothing>")?;
+    let long = user.browser.open(&format!("{}{path}?query={}", deployment.origin(), "a".repeat(201))).await?;
+    same(long.status.as_u16(), 422, "status of a query that is too long")?;
+    let signed_out = deployment.browser()?.open(&format!("{}{path}", deployment.origin())).await?;
+    ensure_not_shown(&signed_out, "tides")?;
     for path in [&path, &path.replace("board", "language")] {
         let page = other.browser.open(&format!("{}{path}", deployment.origin())).await?;
         same(page.status.as_u16(), 404, "the values for another user")?;
