@@ -58,44 +58,7 @@ pub(crate) async fn list_choices(
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use crate::testing::{Harness, PlatformBehavior};
-
-    #[tokio::test]
-    async fn choices_are_listed_as_the_platform_returns_them() {
-        let harness = Harness::new().await;
-        let id = harness.connect("7").await;
-        let listed = async |query: &str| harness.get(&format!("/api/v1/connections/{id}/choices/board{query}")).await;
-
-        let all = listed("").await;
-        assert_eq!(
-            all.body,
-            json!({"data": [{"value": "b1", "label": "Tides of access-7"}, {"value": "b2", "label": "Weather"}]})
-        );
-        assert_eq!(listed("?query=TIDES").await.body["data"].as_array().unwrap().len(), 1);
-        assert_eq!(listed("?query=b2").await.body["data"][0]["label"], "Weather");
-        assert_eq!(listed("?query=fish").await.body, json!({"data": []}));
-        assert_eq!(listed("?query=").await.body, all.body);
-        assert_eq!(listed(&format!("?query={}", "a".repeat(201))).await.status, 422);
-        assert_eq!(listed("?search=x").await.status, 422);
-    }
-
-    #[tokio::test]
-    async fn other_options_and_other_users_get_404() {
-        let harness = Harness::new().await;
-        let id = harness.connect("7").await;
-        for path in [
-            format!("{id}/choices/title"),
-            format!("{id}/choices/nothing"),
-            format!("{id}/choices/%FF"),
-            "1/choices/board".to_owned(),
-            "x/choices/board".to_owned(),
-        ] {
-            assert_eq!(harness.get(&format!("/api/v1/connections/{path}")).await.status, 404, "{path}");
-        }
-        assert_eq!(harness.get_as_another(&format!("/api/v1/connections/{id}/choices/board")).await.status, 404);
-    }
 
     #[tokio::test]
     async fn unresponsive_platform_gets_503_with_retry_after() {

@@ -89,18 +89,6 @@ mod tests {
     use crate::testing::Harness;
 
     #[tokio::test]
-    async fn unknown_platform_gets_422_with_the_known_platforms() {
-        let harness = Harness::new().await;
-        let response = harness.post("/api/v1/connections/connect/myspace").await;
-        assert_eq!(response.status, 422);
-        assert_eq!(response.body["error"], "unsupported_platform");
-        assert_eq!(
-            response.body["error_description"],
-            "There is no platform \"myspace\". Use one of: asking, elsewhere, plain."
-        );
-    }
-
-    #[tokio::test]
     async fn authorization_url_is_the_platforms_page_or_our_form() {
         let harness = Harness::new().await;
         let plain = harness.post("/api/v1/connections/connect/plain").await;

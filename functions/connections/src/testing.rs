@@ -64,6 +64,15 @@ pub(crate) struct Browser {
     pub(crate) csrf: String,
 }
 
+impl Browser {
+    /// A visitor without a session who has received this page.
+    pub(crate) fn of(page: &TestResponse) -> Self {
+        let cookie = page.set_cookie.as_deref().unwrap_or_default().split(';').next().unwrap().to_owned();
+        let csrf = page.html.split("name=\"csrf\" value=\"").nth(1).map(|it| it.split('"').next().unwrap().to_owned());
+        Self { cookie, csrf: csrf.unwrap_or_default() }
+    }
+}
+
 pub(crate) struct StartedTestFlow {
     pub(crate) platform: &'static str,
     pub(crate) token: String,
@@ -223,7 +232,6 @@ impl Harness {
         assert!(self.api.store.set_disabled(self.user.user_id, true).await.unwrap().is_applied());
     }
 
-    /// A token of the user that is limited to this profile.
     pub(crate) async fn limited_token(&self, profile: u64) -> String {
         self.granted(Scopes::from_requested(&[]), ProfileId::new(profile)).await
     }
@@ -239,10 +247,6 @@ impl Harness {
             TokenGrant { profile_id, ..TokenGrant::made(self.user.user_id, scopes, now, now + TimeDelta::days(1)) };
         assert!(self.api.store.put_token(&token.hash(), &grant).await.unwrap().is_applied());
         token.secret().expose_secret().to_owned()
-    }
-
-    pub(crate) async fn call_with(&self, token: &str, method: &str, path: &str) -> TestResponse {
-        self.call(method, path, Some(token), "").await
     }
 
     pub(crate) async fn send_json_with(&self, token: &str, method: &str, path: &str, body: &Value) -> TestResponse {
