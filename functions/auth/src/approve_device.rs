@@ -163,74 +163,6 @@ mod tests {
     const TOKEN: &str = "/api/v1/auth/device/token";
 
     #[tokio::test]
-    async fn device_gets_the_approved_scopes_until_they_are_revoked() {
-        let service = service().await;
-        let body = json!({"scopes": ["user:read"], "client_name": "Planner <b>"});
-        let asked = service.post("/api/v1/auth/device/code", None, body).await.body;
-        let session = service.sign_in("one@example.com", "/device").await.session();
-        let address = asked["verification_uri_complete"].as_str().unwrap().replace(&service.origin, "");
-
-        let csrf = service.csrf(&session).await;
-        let code = asked["user_code"].as_str().unwrap();
-        let filled_in = service.page(&address, &session).await;
-        assert!(filled_in.text.contains(&format!("value=\"{code}\"")), "{}", filled_in.text);
-        assert!(!filled_in.text.contains("Read your name"), "{}", filled_in.text);
-        let page = service.submit("/device", &session, &[("csrf", &csrf), ("user_code", code)]).await;
-        assert!(page.text.contains("Read your name and e-mail address"), "{}", page.text);
-        assert!(!page.text.contains("Upload images"), "{}", page.text);
-        assert!(page.text.contains("192.0.2.1"), "{}", page.text);
-        assert!(page.text.contains("Planner &#60;b&#62;"), "{}", page.text);
-        let body = json!({"device_code": asked["device_code"]});
-        assert_eq!(service.post(TOKEN, None, body.clone()).await.body["error"], "authorization_pending");
-
-        let form = [("csrf", csrf.as_str()), ("user_code", code), ("decision", "approve")];
-        assert_eq!(service.submit("/device", &session, &form).await.status, 200);
-        let token = service.post(TOKEN, None, body).await.body["access_token"].as_str().unwrap().to_owned();
-        let user = service.send("GET", "/api/v1/user", Some(&token), "").await;
-        assert_eq!((user.status, &user.body["email"]), (200, &json!("one@example.com")));
-        assert_eq!(user.body["scopes"], json!(["user:read"]));
-
-        let account = service.page("/account", &session).await.text;
-        assert!(account.contains("Planner &#60;b&#62;"), "{account}");
-        let grant = account.split("name=\"grant\" value=\"").nth(1).unwrap().split('"').next().unwrap();
-        let form = [("csrf", csrf.as_str()), ("grant", grant)];
-        assert_eq!(service.submit("/account/revoke", &session, &form).await.status, 303);
-        assert_eq!(service.send("GET", "/api/v1/user", Some(&token), "").await.status, 401);
-    }
-
-    #[tokio::test]
-    async fn token_is_limited_to_the_chosen_profile_until_it_is_deleted() {
-        let service = service().await;
-        let device = service.device().await;
-        let session = service.sign_in("one@example.com", "/device").await.session();
-        let profile = service.profile(&session, "Harbor <b>").await;
-        let csrf = service.csrf(&session).await;
-        let code = device.user_code.as_str();
-
-        let page = service.submit("/device", &session, &[("csrf", &csrf), ("user_code", code)]).await;
-        assert!(
-            page.text.contains(&format!("<option value=\"{profile}\">Harbor &#60;b&#62;</option>")),
-            "{}",
-            page.text
-        );
-        let id = profile.to_string();
-        let form = [("csrf", csrf.as_str()), ("user_code", code), ("decision", "approve"), ("profile", id.as_str())];
-        assert_eq!(service.submit("/device", &session, &form).await.status, 200);
-        let answer = service.post(TOKEN, None, json!({"device_code": device.code})).await;
-        let token = answer.body["access_token"].as_str().unwrap().to_owned();
-
-        assert_eq!(service.send("GET", "/api/v1/user", Some(&token), "").await.status, 200);
-        let user = service.session_user(&session).await;
-        let grants = service.store.grants_of(user).await.unwrap();
-        assert_eq!(grants.tokens[0].1.profile_id, Some(profile));
-        let named = "Limited to the profile <bdi>Harbor &#60;b&#62;</bdi>";
-        assert!(service.page("/account", &session).await.text.contains(named));
-        service.store.delete_profile(user, profile, None).await.unwrap();
-        assert_eq!(service.send("GET", "/api/v1/user", Some(&token), "").await.status, 401);
-        assert!(!service.page("/account", &session).await.text.contains("Full access"), "it is not listed");
-    }
-
-    #[tokio::test]
     async fn unknown_profile_approves_nothing() {
         let service = service().await;
         let device = service.device().await;
@@ -279,25 +211,6 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn decision_needs_the_sessions_form_and_is_final() {
-        let service = service().await;
-        let device = service.device().await;
-        let session = service.sign_in("one@example.com", "/device").await.session();
-        let csrf = service.csrf(&session).await;
-        let decide = async |csrf: &str, decision: &str| {
-            let form = [("csrf", csrf), ("user_code", device.user_code.as_str()), ("decision", decision)];
-            service.submit("/device", &session, &form).await.status
-        };
-
-        assert_eq!(decide("forged", "approve").await, 403);
-        assert_eq!(decide(&csrf, "deny").await, 200);
-        assert_eq!(decide(&csrf, "approve").await, 410);
-
-        let answer = service.post(TOKEN, None, json!({"device_code": device.code})).await;
-        assert_eq!(answer.body["error"], "access_denied");
-    }
-
-    #[tokio::test]
     async fn used_or_expired_code_shows_the_reason() {
         let service = service().await;
         let (denied, expired) = (service.device().await, service.device().await);
@@ -329,54 +242,5 @@ mod tests {
 
         assert!(form.status == 422 && form.text.contains("decision more than once"), "{}", form.text);
         assert!(address.status == 400 && address.text.contains("user_code more than once"), "{}", address.text);
-    }
-
-    #[tokio::test]
-    async fn five_wrong_codes_lock_the_page_for_fifteen_minutes() {
-        let service = service().await;
-        let session = service.sign_in("one@example.com", "/device").await.session();
-        let csrf = service.csrf(&session).await;
-        let enter =
-            async |code: &str| service.submit("/device", &session, &[("csrf", &csrf), ("user_code", code)]).await;
-        for _ in 0..5 {
-            assert_eq!(enter("BBBB-BBBB").await.status, 422);
-        }
-        let device = service.device().await;
-
-        let locked = enter(&device.user_code).await;
-        assert_eq!((locked.status, locked.header("retry-after")), (429, "900"));
-        assert!(locked.text.contains("Wait 15 minutes"), "{}", locked.text);
-        service.clock.advance(TimeDelta::minutes(15));
-        let device = service.device().await;
-
-        assert_eq!(enter(&device.user_code).await.status, 200);
-    }
-
-    #[tokio::test]
-    async fn opening_a_link_with_a_code_does_not_count() {
-        let service = service().await;
-        let session = service.sign_in("one@example.com", "/device").await.session();
-        let csrf = service.csrf(&session).await;
-        let device = service.device().await;
-
-        for _ in 0..20 {
-            let page = service.page("/device?user_code=BBBB-BBBB", &session).await;
-            assert_eq!(page.status, 200);
-            assert!(page.text.contains("BBBB-BBBB"), "{}", page.text);
-        }
-
-        let form = [("csrf", csrf.as_str()), ("user_code", device.user_code.as_str())];
-        assert_eq!(service.submit("/device", &session, &form).await.status, 200);
-    }
-
-    #[tokio::test]
-    async fn signed_out_user_signs_in_and_returns() {
-        let service = service().await;
-
-        let answer = service.page("/device?user_code=WDJB-MJHT", "").await;
-
-        assert_eq!(answer.status, 303);
-        assert_eq!(answer.header("location"), "/sign-in?next=/device%3Fuser_code%3DWDJB-MJHT");
-        assert_eq!(service.submit("/device", "", &[("csrf", "x")]).await.status, 401);
     }
 }

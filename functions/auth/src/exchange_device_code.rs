@@ -174,16 +174,4 @@ mod tests {
         service.clock.advance(TimeDelta::days(1));
         assert_eq!(error(&waiting.code).await, "invalid_device_code");
     }
-
-    #[tokio::test]
-    async fn invalid_request_gets_no_oauth_error() {
-        let service = service().await;
-
-        let malformed = service.send("POST", TOKEN, None, "{").await;
-        let missing = service.post(TOKEN, None, json!({})).await;
-
-        assert_eq!((malformed.status, malformed.body.get("error")), (400, None));
-        assert_eq!(missing.status, 422);
-        assert_eq!(missing.body["errors"]["device_code"][0], "device_code is required");
-    }
 }

@@ -36,7 +36,7 @@ pub(crate) struct Service {
     pub(crate) api: Api,
     pub(crate) store: Store,
     pub(crate) clock: Clock,
-    pub(crate) origin: String,
+    /// The id of a program.
     pub(crate) program: String,
     router: Router,
 }
@@ -100,7 +100,7 @@ async fn service_with(clock: Clock, sign_up: SignUp, method: SignInMethod) -> Se
     let clients = ClientDocuments::new(AddressPolicy::Also(vec![client_address]));
     let router = api::finish(crate::router(App { api: api.clone(), method, clients, sign_up }), api.clone());
     let client_id = format!("http://{client_address}/client.json");
-    Service { store: api.store.clone(), origin: api.origin.clone(), program: client_id, api, clock, router }
+    Service { store: api.store.clone(), program: client_id, api, clock, router }
 }
 
 impl Service {
