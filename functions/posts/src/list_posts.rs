@@ -78,38 +78,3 @@ fn parse_choice<T: Copy>(fields: &mut Fields, name: &str, known: &[(&str, T)]) -
     }
     found
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parsed(query: &str) -> ApiResult<Listing> {
-        listing(Params::parse(query).fields(PARAMETERS))
-    }
-
-    #[test]
-    fn default_page_is_the_newest_fifteen() {
-        let listing = parsed("status=&per_page=null").unwrap();
-        assert_eq!((listing.page, listing.per_page), (1, 15));
-        assert_eq!((listing.sort, listing.direction), (SortField::CreatedAt, Direction::Desc));
-        assert_eq!(listing.filter, Filter::default());
-    }
-
-    #[test]
-    fn filters_are_parsed_like_the_fields() {
-        let filter = parsed("external_id=order+4711&label=spring").unwrap().filter;
-        assert_eq!(filter.external_id, ExternalId::parse("order 4711").ok());
-        assert_eq!(filter.label, Label::parse("spring").ok());
-        assert_eq!(parsed("external_id=&label=null").unwrap().filter, Filter::default());
-        for (query, chars) in [("external_id=", 256), ("label=", 51)] {
-            assert!(parsed(&format!("{query}{}", "x".repeat(chars))).is_err(), "{query}");
-        }
-    }
-
-    #[test]
-    fn parameters_out_of_range_are_invalid() {
-        for query in ["per_page=0", "per_page=101", "page=0", "page=-1", "status=gone", "sort=id", "direction=up"] {
-            assert!(parsed(query).is_err(), "{query}");
-        }
-    }
-}

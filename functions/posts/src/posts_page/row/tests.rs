@@ -15,10 +15,19 @@ fn a_failed_post(account: &Connection) -> Post {
     post
 }
 
+fn row(post: &Post, account: Connection) -> Row {
+    row_with(post, &[account])
+}
+
+fn row_with(post: &Post, connections: &[Connection]) -> Row {
+    Row::new(post, &accounts(connections), &Links::new(), &TimeZone::utc(), noon())
+}
+
 #[test]
 fn failed_post_shows_why_and_can_be_tried_again() {
     let account = a_connection(&a_user());
-    let row = Row::new(&a_failed_post(&account), &accounts(&[account]), &Links::new(), &TimeZone::utc(), noon());
+    let post = a_failed_post(&account);
+    let row = row(&post, account);
 
     assert!(row.can_try_again && row.can_cancel && !row.must_reconnect);
     assert_eq!(row.targets[0].message.as_deref(), Some("The text is too long"));
@@ -31,17 +40,15 @@ fn lost_account_must_be_reconnected_first() {
     let post = a_failed_post(&account);
     let mut coming = a_post(&a_user(), Some(noon()), std::slice::from_ref(&account));
     account.needs_reconnection = true;
-    for accounts in [accounts(&[account.clone()]), accounts(&[])] {
-        let row = Row::new(&post, &accounts, &Links::new(), &TimeZone::utc(), noon());
+    for connections in [&[account.clone()][..], &[]] {
+        let row = row_with(&post, connections);
         assert!(row.must_reconnect && !row.can_try_again);
     }
-    let said = |post: &Post, accounts| {
-        Row::new(post, &accounts, &Links::new(), &TimeZone::utc(), noon()).targets[0].advice.clone()
-    };
-    assert!(said(&coming, accounts(&[account.clone()])).is_some_and(|it| it.contains("Reconnect")));
-    assert!(said(&coming, accounts(&[])).is_some_and(|it| it.contains("no longer connected")));
+    let said = |post: &Post, connections: &[Connection]| row_with(post, connections).targets[0].advice.clone();
+    assert!(said(&coming, &[account.clone()]).is_some_and(|it| it.contains("Reconnect")));
+    assert!(said(&coming, &[]).is_some_and(|it| it.contains("no longer connected")));
     coming.targets[0].error_message = Some("Sandbox no longer accepts this connection".to_owned());
-    assert_eq!(said(&coming, accounts(&[account])), None, "it is not said twice");
+    assert_eq!(said(&coming, &[account]), None, "it is not said twice");
 }
 
 #[test]
@@ -49,7 +56,7 @@ fn possibly_public_post_warns_before_trying_again() {
     let account = a_connection(&a_user());
     let mut post = a_failed_post(&account);
     post.targets[0].failure = Some(FailureClass::MayBePublic);
-    let row = Row::new(&post, &accounts(&[account]), &Links::new(), &TimeZone::utc(), noon());
+    let row = row(&post, account);
     assert!(row.targets[0].advice.as_deref().is_some_and(|it| it.contains("Check the account first")));
 }
 
@@ -62,7 +69,7 @@ fn partly_public_post_cannot_be_cancelled() {
     let published = Published { url: Some("javascript:alert(1)".to_owned()), ..Published::new("p1", noon()) };
     public.public = vec![PublicSegment { published, content: None }];
     post.targets.push(public);
-    let row = Row::new(&post, &accounts(&[account]), &Links::new(), &TimeZone::utc(), noon());
+    let row = row(&post, account);
     assert!(row.can_try_again && !row.can_cancel);
     assert_eq!(row.targets[1].link, None, "what is no address of the web is not shown as one");
 }
@@ -71,14 +78,12 @@ fn partly_public_post_cannot_be_cancelled() {
 fn thread_that_stopped_cannot_become_a_draft() {
     let account = a_connection(&a_user());
     let mut post = a_failed_post(&account);
-    assert!(
-        Row::new(&post, &accounts(std::slice::from_ref(&account)), &Links::new(), &TimeZone::utc(), noon()).can_cancel
-    );
+    assert!(row(&post, account.clone()).can_cancel);
     post.thread = vec![SegmentContent { text: text("And a reply"), media: Vec::new() }];
     let published = Published { url: Some("javascript:alert(1)".to_owned()), ..Published::new("p1", noon()) };
     post.targets[0].public = vec![PublicSegment { published, content: None }];
 
-    let row = Row::new(&post, &accounts(&[account]), &Links::new(), &TimeZone::utc(), noon());
+    let row = row(&post, account);
 
     assert!(row.can_try_again && !row.can_cancel);
     let segments = &row.targets[0].segments;
@@ -96,7 +101,7 @@ fn failed_comment_is_shown_with_its_reason() {
     target.public = vec![PublicSegment { published: Published::new("p1", noon()), content: None }];
     target.comment_error = Some("Comments are closed".to_owned());
 
-    let row = Row::new(&post, &accounts(&[account]), &Links::new(), &TimeZone::utc(), noon());
+    let row = row(&post, account);
 
     let comment = &row.targets[0].segments[1];
     assert_eq!((comment.name.as_str(), comment.state, comment.text.as_str()), ("First comment", "Failed", "More"));
@@ -128,6 +133,6 @@ fn a_long_text_is_cut_at_a_character() {
     let account = a_connection(&a_user());
     let mut post = a_failed_post(&account);
     post.text = text(&"é".repeat(400));
-    let row = Row::new(&post, &accounts(&[account]), &Links::new(), &TimeZone::utc(), noon());
+    let row = row(&post, account);
     assert_eq!(row.text, format!("{}…", "é".repeat(SHOWN_CHARS)));
 }
