@@ -100,38 +100,3 @@ impl NewWebhookForm {
         self.events.contains_key(event.as_str())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::testing::Harness;
-
-    #[tokio::test]
-    async fn new_webhook_shows_its_secret_once() {
-        let harness = Harness::new().await;
-        let form = harness.page("/account/webhooks/new").await;
-        assert!(form.contains("Create webhook") && form.contains("target.comment_failed"), "{form}");
-
-        let fields = [("url", harness.url.as_str()), ("post.failed", "on"), ("target.failed", "on")];
-        let (status, page) = harness.send_form("/account/webhooks/new", &fields).await;
-
-        assert_eq!(status, 201, "{page}");
-        assert!(page.contains("whsec_"), "{page}");
-        let (_, list) = harness.call("GET", "/webhooks", None).await;
-        assert_eq!(list["data"][0]["events"], serde_json::json!(["post.failed", "target.failed"]), "{list}");
-        let page = harness.page("/account/webhooks").await;
-        assert!(page.contains(&harness.url) && !page.contains("whsec_"), "{page}");
-        assert!(page.contains("in a browser session"), "{page}");
-    }
-
-    #[tokio::test]
-    async fn refused_webhook_keeps_the_form() {
-        let harness = Harness::new().await;
-        for (url, event) in [("not a url", "post.failed"), (harness.url.as_str(), "post.vanished")] {
-            let (status, page) = harness.send_form("/account/webhooks/new", &[("url", url), (event, "on")]).await;
-            assert_eq!(status, 422, "{page}");
-            assert!(page.contains(url) && page.contains("aria-invalid"), "{page}");
-        }
-        let (_, list) = harness.call("GET", "/webhooks", None).await;
-        assert_eq!(list["data"], serde_json::json!([]));
-    }
-}

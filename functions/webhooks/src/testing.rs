@@ -9,7 +9,6 @@ use axum::body::Body;
 use chrono::TimeDelta;
 use domain::access_token::AccessToken;
 use domain::id::WebhookId;
-use domain::profile::Profile;
 use domain::scope::{Scope, Scopes};
 use http::Request;
 use http_body_util::BodyExt;
@@ -52,30 +51,11 @@ impl Harness {
         Self { webhooks, app, router, token }
     }
 
-    /// Returns the status and the body.
     pub(crate) async fn call(&self, method: &str, path: &str, body: Option<Value>) -> (u16, Value) {
-        self.call_with(&self.token, method, path, body).await
-    }
-
-    pub(crate) async fn limited_token(&self, profile: &Profile) -> AccessToken {
-        let (token, now) = (AccessToken::mint(profile.user_id), self.clock.now());
-        let made = TokenGrant::made(profile.user_id, Scopes::from_requested(&[]), now, now + TimeDelta::days(1));
-        let grant = TokenGrant { profile_id: Some(profile.profile_id), ..made };
-        assert!(self.app.api.store.put_token(&token.hash(), &grant).await.unwrap().is_applied());
-        token
-    }
-
-    pub(crate) async fn call_with(
-        &self,
-        token: &AccessToken,
-        method: &str,
-        path: &str,
-        body: Option<Value>,
-    ) -> (u16, Value) {
         let request = Request::builder()
             .method(method)
             .uri(format!("/api/v1{path}"))
-            .header("authorization", format!("Bearer {}", token.secret().expose_secret()))
+            .header("authorization", format!("Bearer {}", self.token.secret().expose_secret()))
             .header("content-type", "application/json")
             .body(body.map_or_else(Body::empty, |it| Body::from(it.to_string())))
             .unwrap();
@@ -85,33 +65,25 @@ impl Harness {
         (status, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
     }
 
-    pub(crate) async fn page(&self, path: &str) -> String {
+    /// Loads `/account/webhooks` as the signed-in user.
+    pub(crate) async fn page(&self) -> String {
         let here = ClientIp([192, 0, 2, 1].into());
         let cookie = SignedIn::start(&self.app.api, self.user.user_id, here).await.unwrap();
         let cookie = cookie.to_str().unwrap().split(';').next().unwrap().to_owned();
-        let request = Request::builder().uri(path).header("cookie", cookie).body(Body::empty()).unwrap();
+        let request = Request::builder().uri("/account/webhooks").header("cookie", cookie).body(Body::empty()).unwrap();
         let response = self.router.clone().oneshot(request).await.unwrap();
         assert_eq!(response.status(), 200);
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
         String::from_utf8(bytes.to_vec()).unwrap()
     }
 
-    /// Returns the status and the `Location`.
-    pub(crate) async fn submit(&self, webhook: &str, action: &str) -> (u16, String) {
-        let response = self.post("/account/webhooks", &[("webhook", webhook), ("action", action)]).await;
-        let location = response.headers().get("location").and_then(|it| it.to_str().ok()).unwrap_or_default();
-        (response.status().as_u16(), location.to_owned())
+    /// Presses a button of `/account/webhooks`; returns the status.
+    pub(crate) async fn submit(&self, webhook: &str, action: &str) -> u16 {
+        self.send_form(&[("webhook", webhook), ("action", action)]).await
     }
 
-    /// Returns the status and the page.
-    pub(crate) async fn send_form(&self, path: &str, fields: &[(&str, &str)]) -> (u16, String) {
-        let response = self.post(path, fields).await;
-        let status = response.status().as_u16();
-        let bytes = response.into_body().collect().await.unwrap().to_bytes();
-        (status, String::from_utf8(bytes.to_vec()).unwrap())
-    }
-
-    async fn post(&self, path: &str, fields: &[(&str, &str)]) -> axum::response::Response {
+    /// Sends a form of `/account/webhooks` as the signed-in user; returns the status.
+    pub(crate) async fn send_form(&self, fields: &[(&str, &str)]) -> u16 {
         let here = ClientIp([192, 0, 2, 1].into());
         let cookie = SignedIn::start(&self.app.api, self.user.user_id, here).await.unwrap();
         let cookie = cookie.to_str().unwrap().split(';').next().unwrap().to_owned();
@@ -121,13 +93,13 @@ impl Harness {
         let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
         let mut request = Request::builder()
             .method("POST")
-            .uri(path)
+            .uri("/account/webhooks")
             .header("cookie", cookie)
             .header("content-type", "application/x-www-form-urlencoded")
             .body(Body::from(body))
             .unwrap();
         request.extensions_mut().insert(here);
-        self.router.clone().oneshot(request).await.unwrap()
+        self.router.clone().oneshot(request).await.unwrap().status().as_u16()
     }
 
     /// Returns the response of the API.
