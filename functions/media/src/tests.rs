@@ -4,7 +4,6 @@ mod harness;
 
 use axum::body::Body;
 use chrono::TimeDelta;
-use cloud::bucket::FileHead;
 use domain::media::{FileAddress, MediaPath, MimeType, PictureBounds, PictureRequest, PublicFile};
 use domain::testing::{a_user, limited_to, noon};
 use http::{Request, StatusCode};
@@ -25,47 +24,6 @@ const MAX_BYTES: u64 = 1000;
 const FILE_SECRET: &str = "0123456789abcdef0123456789abcdef";
 
 #[tokio::test]
-async fn file_is_uploaded_to_the_returned_url() {
-    let service = Harness::start().await;
-
-    let (status, body) = service.post(&json!({"mime_type": "image/png", "filename": "Hafen.png"})).await;
-
-    assert_eq!(status, StatusCode::CREATED, "{body}");
-    assert_eq!(body["expires_in"], 3600);
-    let path = body["path"].as_str().unwrap();
-    let read = MediaPath::parse(path).unwrap();
-    assert_eq!(read.user(), service.user.user_id);
-    let mut put = reqwest::Client::new().put(body["upload_url"].as_str().unwrap()).body(PNG);
-    for (name, value) in body["upload_headers"].as_object().unwrap() {
-        put = put.header(name, value.as_str().unwrap());
-    }
-    assert_eq!(put.send().await.unwrap().status(), StatusCode::OK);
-    let head = service.app.bucket.head(path, 8).await.unwrap();
-    assert_eq!(head, Some(FileHead { size_bytes: PNG.len() as u64, first_bytes: PNG[..8].into() }));
-    let kept = service.app.api.store.media(read.user(), &[read.media()]).await.unwrap();
-    assert_eq!(kept[0].path(), read);
-    assert_eq!(kept[0].size_bytes, None);
-}
-
-#[tokio::test]
-async fn a_file_is_fetched_through_redirects() {
-    let service = Harness::start().await;
-    let url = format!("{}/moved", service.web);
-
-    let (status, body) = service.post(&json!({"mime_type": "image/png", "source_url": url})).await;
-
-    assert_eq!(status, StatusCode::CREATED, "{body}");
-    assert_eq!(body["mime_type"], "image/png");
-    assert_eq!(body["size"], PNG.len());
-    let read = reqwest::get(body["url"].as_str().unwrap()).await.unwrap();
-    assert_eq!(read.headers()["content-type"], "image/png");
-    assert_eq!(read.bytes().await.unwrap(), PNG);
-    let path = MediaPath::parse(body["path"].as_str().unwrap()).unwrap();
-    let kept = service.app.api.store.media(path.user(), &[path.media()]).await.unwrap();
-    assert_eq!(kept[0].size_bytes, Some(PNG.len() as u64));
-}
-
-#[tokio::test]
 async fn failed_fetch_is_reported_and_leaves_nothing_behind() {
     let service = Harness::start().await;
     for (path, reason) in [
@@ -84,54 +42,6 @@ async fn failed_fetch_is_reported_and_leaves_nothing_behind() {
     assert_eq!(fault, "source_url could not be fetched: the address of the URL is not public");
 
     service.assert_nothing_stored().await;
-}
-
-#[tokio::test]
-async fn all_errors_of_a_request_are_reported_together() {
-    let service = Harness::start().await;
-    let body = json!({
-        "mime_type": "image/svg+xml", "filename": "x".repeat(256), "source_url": "ftp://example.com/x", "name": "x"
-    });
-
-    let (status, _, body) = service.post_with(&body, &[("idempotency-key", "a b")]).await;
-
-    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
-    let fields: Vec<_> = body["errors"].as_object().unwrap().keys().cloned().collect();
-    assert_eq!(fields, ["filename", "idempotency-key", "mime_type", "name", "source_url"]);
-    service.assert_nothing_stored().await;
-}
-
-#[tokio::test]
-async fn url_is_complete_and_has_at_most_2048_characters() {
-    let service = Harness::start().await;
-    let long = format!("https://example.com/{}", "x".repeat(2029));
-    for url in ["", "harbour.png", "//example.com/x", "javascript:alert(1)", "file:///etc/passwd", &long] {
-        service.fault("source_url", &json!({"mime_type": "image/png", "source_url": url})).await;
-    }
-    service.fault("mime_type", &json!({})).await;
-    service.fault("mime_type", &json!({"mime_type": null})).await;
-
-    let null = json!({"mime_type": "video/mp4", "filename": null, "source_url": null});
-    assert_eq!(service.post(&null).await.0, StatusCode::CREATED);
-}
-
-#[tokio::test]
-async fn repeated_request_with_same_key_gets_the_same_response() {
-    let service = Harness::start().await;
-    let key = [("idempotency-key", "once")];
-    let body = json!({"mime_type": "image/png"});
-
-    let (status, headers, first) = service.post_with(&body, &key).await;
-    assert_eq!(status, StatusCode::CREATED);
-    assert!(!headers.contains_key("idempotent-replayed"));
-    let same = json!({"filename": null, "mime_type": "image/png"});
-    let (status, headers, again) = service.post_with(&same, &key).await;
-
-    assert_eq!((status, &again), (StatusCode::CREATED, &first));
-    assert_eq!(headers["idempotent-replayed"], "true");
-    let (status, _, other) = service.post_with(&json!({"mime_type": "image/gif"}), &key).await;
-    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
-    assert!(other["errors"]["idempotency-key"].is_array(), "{other}");
 }
 
 #[tokio::test]
@@ -188,18 +98,6 @@ async fn concurrent_equal_requests_run_once() {
     assert_eq!(first, 1);
     let later = noon() + TimeDelta::days(365);
     assert_eq!(service.app.api.store.unused_media(later, 10).await.unwrap().len(), 1);
-}
-
-#[tokio::test]
-async fn failed_request_releases_its_key() {
-    let service = Harness::start().await;
-    let key = [("idempotency-key", "once")];
-    let wrong = json!({"mime_type": "image/png", "source_url": format!("{}/missing", service.web)});
-    assert_eq!(service.post_with(&wrong, &key).await.0, StatusCode::UNPROCESSABLE_ENTITY);
-
-    let corrected = json!({"mime_type": "image/png", "source_url": format!("{}/harbour.png", service.web)});
-
-    assert_eq!(service.post_with(&corrected, &key).await.0, StatusCode::CREATED);
 }
 
 #[tokio::test]

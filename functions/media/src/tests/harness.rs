@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::header::LOCATION;
 use axum::routing::get;
 use bytes::Bytes;
 use chrono::TimeDelta;
@@ -109,7 +108,6 @@ impl Harness {
         errors[field][0].as_str().unwrap().to_owned()
     }
 
-    /// Requests a file at this path, as a platform does.
     pub(super) async fn request(
         &self,
         method: &str,
@@ -131,7 +129,6 @@ impl Harness {
         address.path(self.app.file_key.as_ref().unwrap())
     }
 
-    /// Stores an image of the user.
     pub(super) async fn store(&self, media: u64, bytes: &'static [u8]) -> PublicFile {
         let media = domain::id::MediaId::new(media).unwrap();
         let file = MediaPath::new(self.user.user_id, media, MimeType::Png);
@@ -150,7 +147,6 @@ impl Harness {
 async fn serve_pictures() -> (String, SocketAddr) {
     let router = Router::new()
         .route("/harbour.png", get(|| async { PNG }))
-        .route("/moved", get(|| async { (StatusCode::FOUND, [(LOCATION, "/harbour.png")]) }))
         .route("/page", get(|| async { "<!doctype html><title>Not a picture</title>" }))
         .route("/empty", get(|| async { "" }))
         .route("/large.png", get(|| async { [PNG, &[0; 1000]].concat() }))
