@@ -8,7 +8,7 @@ use cloud::testing::TestBucket;
 use domain::clock::Clock;
 use domain::id::Ids;
 use domain::media::{DocumentFacts, DocumentRequest, Facts, MimeType, PictureRequest};
-use domain::post::{MediaReference, NewPost};
+use domain::post::{MediaReference, NewPost, Post};
 use domain::random::Random;
 use domain::testing::{noon, text};
 use domain::validation_errors::ValidationErrors;
@@ -36,6 +36,17 @@ fn a_request(content: Option<&str>, medium: &Medium) -> NewPost {
     NewPost { media, faults: errors, ..NewPost::new(content.map(text).unwrap_or_default()) }
 }
 
+async fn create(harness: &PublishingHarness, request: NewPost) -> Created {
+    harness.scheduling.create_post(harness.user.user_id, request, None).await.unwrap()
+}
+
+async fn created(harness: &PublishingHarness, request: NewPost) -> Box<Post> {
+    match create(harness, request).await {
+        Created::New(post) => post,
+        other => panic!("{other:?}"),
+    }
+}
+
 async fn is_kept(harness: &PublishingHarness, medium: &Medium) -> bool {
     let found = harness.store.media(medium.user_id, &[medium.media_id]).await.unwrap();
     found[0].unused_since.is_none()
@@ -46,26 +57,12 @@ async fn only_a_created_post_reserves_its_file() {
     let harness = PublishingHarness::new().await;
     let medium = an_upload(&harness).await;
 
-    let refused = harness.scheduling.create_post(harness.user.user_id, a_request(None, &medium), None).await.unwrap();
+    let refused = create(&harness, a_request(None, &medium)).await;
     assert!(matches!(refused, Created::Refused(NotCreated::Invalid(_))));
     assert!(!is_kept(&harness, &medium).await);
 
-    let created =
-        harness.scheduling.create_post(harness.user.user_id, a_request(Some("Words"), &medium), None).await.unwrap();
-    assert!(matches!(created, Created::New(_)));
+    created(&harness, a_request(Some("Words"), &medium)).await;
     assert!(is_kept(&harness, &medium).await);
-}
-
-#[tokio::test]
-async fn file_of_another_user_is_unknown() {
-    let (harness, other) = (PublishingHarness::new().await, PublishingHarness::new().await);
-    let medium = an_upload(&other).await;
-
-    let refused =
-        harness.scheduling.create_post(harness.user.user_id, a_request(Some("Words"), &medium), None).await.unwrap();
-
-    let Created::Refused(NotCreated::Invalid(errors)) = refused else { panic!("{refused:?}") };
-    assert_eq!(errors.iter().map(|it| it.0).collect::<Vec<_>>(), ["media.0"]);
 }
 
 async fn harness_with(s3: &TestBucket) -> PublishingHarness {
@@ -93,18 +90,15 @@ async fn facts_of_a_file_are_read_once_and_stored() {
     let gif = uploaded(&harness, MimeType::Gif, b"GIF89a\x20\0\x14\0\x80\0\0").await;
     let path = gif.path();
 
-    let created =
-        harness.scheduling.create_post(harness.user.user_id, a_request(Some("Words"), &gif), None).await.unwrap();
+    let post = created(&harness, a_request(Some("Words"), &gif)).await;
 
-    let Created::New(post) = created else { panic!("{created:?}") };
     let pixels = domain::media::Pixels::new(32, 20);
     assert_eq!(post.media[0].facts.unwrap().pixels, pixels);
     let stored = harness.store.media(harness.user.user_id, &[gif.media_id]).await.unwrap().pop().unwrap();
     assert_eq!(stored.facts.unwrap().pixels, pixels);
     harness.scheduling.bucket.delete(&path.to_string()).await.unwrap();
-    let again =
-        harness.scheduling.create_post(harness.user.user_id, a_request(Some("Again"), &gif), None).await.unwrap();
-    assert!(matches!(again, Created::New(_)), "it is not looked at again");
+    // The file is not read again.
+    created(&harness, a_request(Some("Again"), &gif)).await;
 }
 
 /// Answers every request for an inspection with these facts; with `None`, never.
@@ -136,9 +130,8 @@ async fn facts_of_a_document_are_those_of_its_inspection() {
         let document = uploaded(&harness, MimeType::Pdf, b"%PDF-1.7").await;
         let request = a_request(Some("Words"), &document);
 
-        let created = harness.scheduling.create_post(harness.user.user_id, request, None).await.unwrap();
+        let post = created(&harness, request).await;
 
-        let Created::New(post) = created else { panic!("{created:?}") };
         assert_eq!(post.media[0].facts.unwrap().document, Some(facts));
         let stored = harness.store.media(harness.user.user_id, &[document.media_id]).await.unwrap().pop().unwrap();
         assert_eq!(stored.facts.unwrap().document, Some(facts));
@@ -162,8 +155,7 @@ async fn request_waits_for_an_inspection_for_a_limited_time() {
     assert!((12..14).contains(&waited.num_seconds()), "{waited}");
     let inspected = DocumentRequest { document: document.path() };
     s3.bucket.put_document_facts(&inspected, DocumentFacts::Readable { pages: 1 }).await.unwrap();
-    let created = harness.scheduling.create_post(harness.user.user_id, request(), None).await.unwrap();
-    assert!(matches!(created, Created::New(_)));
+    created(&harness, request()).await;
 }
 
 #[tokio::test]
@@ -173,10 +165,8 @@ async fn file_without_stored_facts_is_read_again() {
     let gif = uploaded(&harness, MimeType::Gif, b"GIF89a\x20\0\x14\0\x80\0\0").await;
     let _ = harness.store.mark_media_verified(&gif, 13).await.unwrap();
 
-    let created =
-        harness.scheduling.create_post(harness.user.user_id, a_request(Some("Words"), &gif), None).await.unwrap();
+    let post = created(&harness, a_request(Some("Words"), &gif)).await;
 
-    let Created::New(post) = created else { panic!("{created:?}") };
     assert_eq!(post.media[0].facts.unwrap().pixels, domain::media::Pixels::new(32, 20));
 }
 
@@ -191,7 +181,7 @@ async fn unusable_file_is_an_error_at_every_field() {
     request.targets =
         vec![domain::post::NewTarget { media: Some(vec![own]), ..domain::post::NewTarget::new(0, account) }];
 
-    let refused = harness.scheduling.create_post(harness.user.user_id, request, None).await.unwrap();
+    let refused = create(&harness, request).await;
 
     let Created::Refused(NotCreated::Invalid(errors)) = refused else { panic!("{refused:?}") };
     assert_eq!(errors.iter().map(|it| it.0).collect::<Vec<_>>(), ["media.0", "platforms.0.media.0"]);

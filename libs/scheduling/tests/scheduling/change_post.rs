@@ -1,11 +1,11 @@
 use std::sync::atomic::Ordering;
 
 use chrono::TimeDelta;
-use domain::post::{Authority, Changes, IfMatch, NewPost, NewTarget, Post, PostStatus, TargetStatus};
+use domain::post::{Authority, Changes, IfMatch, NewTarget, Post, PostStatus, TargetStatus};
 use domain::testing::{noon, text};
 use housekeeping::Outbox;
 use publishing::testing::{FakePlatform, PublishFault, PublishingHarness, later};
-use scheduling::{Changed, Created};
+use scheduling::Changed;
 
 fn expect_done(changed: Changed) -> Post {
     match changed {
@@ -19,6 +19,14 @@ fn invalid_fields(changed: Changed) -> String {
         Changed::Invalid(errors) => errors.iter().map(|it| it.0).collect::<Vec<_>>().join(","),
         other => panic!("{other:?}"),
     }
+}
+
+async fn change(harness: &PublishingHarness, read: &Post, change: Changes) -> Changed {
+    harness.scheduling.change_post(harness.user.user_id, read.clone(), change).await.unwrap()
+}
+
+async fn delete(harness: &PublishingHarness, read: &Post, authority: Authority, if_match: Option<&IfMatch>) -> Changed {
+    harness.scheduling.delete_post(harness.user.user_id, read.clone(), authority, if_match).await.unwrap()
 }
 
 #[tokio::test]
@@ -78,9 +86,9 @@ async fn post_with_a_running_call_cannot_be_changed_or_deleted() {
         let rewritten = Changes { text: Some(text("New")), ..Changes::default() };
         let unscheduled = Changes { scheduled_at: Some(None), ..Changes::default() };
         let ends = [
-            harness.scheduling.change_post(harness.user.user_id, read.clone(), rewritten).await.unwrap(),
-            harness.scheduling.change_post(harness.user.user_id, read.clone(), unscheduled).await.unwrap(),
-            harness.scheduling.delete_post(harness.user.user_id, read, Authority::Posts, None).await.unwrap(),
+            change(&harness, &read, rewritten).await,
+            change(&harness, &read, unscheduled).await,
+            delete(&harness, &read, Authority::Posts, None).await,
         ];
         assert_eq!(harness.post(&post).await.status, PostStatus::Publishing);
         gate.open();
@@ -133,19 +141,13 @@ async fn deleted_post_is_not_published() {
     let post = harness.schedule("Hello", later(100)).await;
     harness.live(later(97)).await;
 
-    expect_done(
-        harness
-            .scheduling
-            .delete_post(harness.user.user_id, harness.post(&post).await, Authority::Posts, None)
-            .await
-            .unwrap(),
-    );
+    expect_done(delete(&harness, &harness.post(&post).await, Authority::Posts, None).await);
     harness.live(later(7200)).await;
 
     assert_eq!(harness.fake.calls(), 0);
     assert_eq!((harness.pending(0).await, harness.counts().await.count(None)), (0, 0));
     assert_eq!((harness.deliveries(&post).await, harness.due().await), (Vec::new(), Vec::new()));
-    let again = harness.scheduling.delete_post(harness.user.user_id, post, Authority::Posts, None).await.unwrap();
+    let again = delete(&harness, &post, Authority::Posts, None).await;
     assert!(matches!(again, Changed::NotThere), "{again:?}");
 }
 
@@ -191,11 +193,7 @@ async fn rescheduled_failed_post_publishes_only_unpublished_targets() {
     harness.live(later(60)).await;
     assert_eq!(harness.post(&post).await.status, PostStatus::Failed);
     assert_eq!(invalid_fields(harness.reschedule(&post, None).await), "scheduled_at");
-    let gone = harness
-        .scheduling
-        .delete_post(harness.user.user_id, harness.post(&post).await, Authority::Posts, None)
-        .await
-        .unwrap();
+    let gone = delete(&harness, &harness.post(&post).await, Authority::Posts, None).await;
     assert_eq!(invalid_fields(gone), "status");
 
     expect_done(harness.reschedule(&post, Some(later(500))).await);
@@ -282,20 +280,10 @@ async fn concurrent_changes_and_deletions_all_get_a_response() {
     let new = || Changes { text: Some(text("New")), ..Changes::default() };
 
     let (changed, deleted) = futures::join!(
-        futures::future::try_join_all((0..6).map(|_| harness.scheduling.change_post(
-            harness.user.user_id,
-            read.clone(),
-            new()
-        ))),
-        futures::future::try_join_all((0..2).map(|_| harness.scheduling.delete_post(
-            harness.user.user_id,
-            read.clone(),
-            Authority::Posts,
-            None
-        ))),
+        futures::future::join_all((0..6).map(|_| change(&harness, &read, new()))),
+        futures::future::join_all((0..2).map(|_| delete(&harness, &read, Authority::Posts, None))),
     );
 
-    let (changed, deleted) = (changed.unwrap(), deleted.unwrap());
     assert_eq!(deleted.iter().filter(|it| matches!(it, Changed::Done(_))).count(), 1, "{deleted:?}");
     let ended = |it: &Changed| matches!(it, Changed::Done(_) | Changed::NotThere);
     assert!(changed.iter().chain(&deleted).all(ended), "{changed:?} {deleted:?}");
@@ -315,12 +303,10 @@ async fn change_that_makes_a_post_published_emits_one_event() {
 
     // The change is applied although the event bus is down.
     harness.events.down.store(true, Ordering::SeqCst);
-    let change = || Changes { targets: Some(vec![kept.clone()]), ..Changes::default() };
-    let (one, other) = tokio::join!(
-        harness.scheduling.change_post(harness.user.user_id, failed.clone(), change()),
-        harness.change(&failed, change())
-    );
-    assert!([one.unwrap(), other].iter().any(|it| matches!(it, Changed::Done(_))));
+    let without_failed = || Changes { targets: Some(vec![kept.clone()]), ..Changes::default() };
+    let (one, other) =
+        tokio::join!(change(&harness, &failed, without_failed()), harness.change(&failed, without_failed()));
+    assert!([one, other].iter().any(|it| matches!(it, Changed::Done(_))));
     harness.events.down.store(false, Ordering::SeqCst);
     assert_eq!((harness.post(&post).await.status, count_published_events()), (PostStatus::Published, 0));
 
@@ -335,25 +321,19 @@ async fn drafts_only_caller_cannot_change_a_post_scheduled_meanwhile() {
     let harness = PublishingHarness::new().await;
     let post = harness.schedule("Old", later(5000)).await;
     let at = |scheduled_at| Changes { scheduled_at: Some(scheduled_at), ..Changes::default() };
-    let draft = expect_done(
-        harness.scheduling.change_post(harness.user.user_id, harness.post(&post).await, at(None)).await.unwrap(),
-    );
+    let draft = expect_done(change(&harness, &harness.post(&post).await, at(None)).await);
     let drafts = |request| Changes { authority: Authority::Drafts, ..request };
     let rewrite = || drafts(Changes { text: Some(text("New")), ..Changes::default() });
-    let change = async |read: &Post, request| {
-        harness.scheduling.change_post(harness.user.user_id, read.clone(), request).await.unwrap()
-    };
 
-    assert_eq!(expect_done(change(&draft, rewrite()).await).text.as_str(), "New");
+    assert_eq!(expect_done(change(&harness, &draft, rewrite()).await).text.as_str(), "New");
     let draft = harness.post(&post).await;
-    assert!(matches!(change(&draft, drafts(at(Some(later(5000))))).await, Changed::DraftsOnly));
-    let scheduled = expect_done(change(&draft, for_revision(draft.revision, at(Some(later(5000))))).await);
+    assert!(matches!(change(&harness, &draft, drafts(at(Some(later(5000))))).await, Changed::DraftsOnly));
+    let scheduled = expect_done(change(&harness, &draft, for_revision(draft.revision, at(Some(later(5000))))).await);
 
     for read in [&draft, &scheduled] {
-        assert!(matches!(change(read, rewrite()).await, Changed::DraftsOnly));
-        assert!(matches!(change(read, drafts(at(None))).await, Changed::DraftsOnly));
-        let deleted =
-            harness.scheduling.delete_post(harness.user.user_id, read.clone(), Authority::Drafts, None).await.unwrap();
+        assert!(matches!(change(&harness, read, rewrite()).await, Changed::DraftsOnly));
+        assert!(matches!(change(&harness, read, drafts(at(None))).await, Changed::DraftsOnly));
+        let deleted = delete(&harness, read, Authority::Drafts, None).await;
         assert!(matches!(deleted, Changed::DraftsOnly), "{deleted:?}");
     }
     assert_eq!(harness.post(&post).await.text.as_str(), "New");
@@ -371,15 +351,13 @@ async fn concurrent_changes_of_one_revision_apply_once() {
         let harness = PublishingHarness::new().await;
         let post = harness.schedule("Old", later(5000)).await;
         let read = harness.post(&post).await;
-        let change = |content| for_revision(1, Changes { text: Some(text(content)), ..Changes::default() });
+        let rewrite = |content| for_revision(1, Changes { text: Some(text(content)), ..Changes::default() });
 
         // Both read the first revision, so the later write conflicts with the earlier one.
-        let (one, other) = tokio::join!(
-            harness.scheduling.change_post(harness.user.user_id, read.clone(), change("One")),
-            harness.scheduling.change_post(harness.user.user_id, read.clone(), change("Other")),
-        );
+        let (one, other) =
+            tokio::join!(change(&harness, &read, rewrite("One")), change(&harness, &read, rewrite("Other")));
 
-        let made: Vec<_> = match (one.unwrap(), other.unwrap()) {
+        let made: Vec<_> = match (one, other) {
             (Changed::Done(post), Changed::Stale) => vec![("One", post)],
             (Changed::Stale, Changed::Done(post)) => vec![("Other", post)],
             ends => panic!("{ends:?}"),
@@ -399,62 +377,17 @@ async fn wrong_revision_changes_and_deletes_nothing() {
 
     // Read before or after the other change.
     for read in [&first, &now] {
-        for change in [Changes::default(), Changes { scheduled_at: Some(None), ..Changes::default() }] {
-            let changed = harness
-                .scheduling
-                .change_post(harness.user.user_id, read.clone(), for_revision(1, change))
-                .await
-                .unwrap();
+        for request in [Changes::default(), Changes { scheduled_at: Some(None), ..Changes::default() }] {
+            let changed = change(&harness, read, for_revision(1, request)).await;
             assert!(matches!(changed, Changed::Stale), "{changed:?}");
         }
-        let stale = IfMatch::revision(1);
-        let deleted = harness
-            .scheduling
-            .delete_post(harness.user.user_id, read.clone(), Authority::Posts, Some(&stale))
-            .await
-            .unwrap();
+        let deleted = delete(&harness, read, Authority::Posts, Some(&IfMatch::revision(1))).await;
         assert!(matches!(deleted, Changed::Stale), "{deleted:?}");
     }
     assert_eq!(harness.post(&post).await, now);
 
-    let deleted = harness
-        .scheduling
-        .delete_post(harness.user.user_id, now, Authority::Posts, Some(&IfMatch::revision(2)))
-        .await
-        .unwrap();
+    let deleted = delete(&harness, &now, Authority::Posts, Some(&IfMatch::revision(2))).await;
     assert!(matches!(deleted, Changed::Done(_)), "{deleted:?}");
-}
-
-#[tokio::test]
-async fn draft_of_drafts_only_caller_needs_its_revision_to_schedule() {
-    let harness = PublishingHarness::new().await;
-    let request = NewPost {
-        targets: vec![NewTarget::new(0, harness.accounts[0].connection_id)],
-        authority: Authority::Drafts,
-        ..NewPost::new(text("As it was read"))
-    };
-    let Created::New(draft) = harness.scheduling.create_post(harness.user.user_id, request, None).await.unwrap() else {
-        panic!()
-    };
-    let schedule = Changes { scheduled_at: Some(Some(later(5))), ..Changes::default() };
-    let try_with = async |if_match| {
-        let request = Changes { if_match, ..schedule.clone() };
-        harness.scheduling.change_post(harness.user.user_id, harness.post(&draft).await, request).await.unwrap()
-    };
-
-    for unnamed in [None, Some(IfMatch::Any)] {
-        let changed = try_with(unnamed).await;
-        assert!(matches!(changed, Changed::NeedsRevision), "{changed:?}");
-    }
-    let swapped = Changes { text: Some(text("Swapped")), authority: Authority::Drafts, ..Changes::default() };
-    expect_done(harness.change(&draft, swapped).await);
-    let changed = try_with(Some(IfMatch::revision(1))).await;
-    assert!(matches!(changed, Changed::Stale), "{changed:?}");
-    assert_eq!(harness.post(&draft).await.status, PostStatus::Draft);
-
-    assert_eq!(expect_done(try_with(Some(IfMatch::revision(2))).await).status, PostStatus::Scheduled);
-    harness.live(later(60)).await;
-    assert_eq!(harness.fake.texts(), ["Swapped"]);
 }
 
 #[tokio::test]

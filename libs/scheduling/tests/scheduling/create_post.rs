@@ -19,19 +19,6 @@ fn request(harness: &PublishingHarness) -> (IdempotentRequest, NewPost) {
 }
 
 #[tokio::test]
-async fn repeated_request_returns_the_same_post() {
-    let harness = PublishingHarness::new().await;
-    let (key, request) = request(&harness);
-    let create =
-        async || harness.scheduling.create_post(harness.user.user_id, request.clone(), Some(&key)).await.unwrap();
-
-    let Created::New(first) = create().await else { panic!("no post") };
-    let again = create().await;
-
-    assert!(matches!(again, Created::Replayed(post) if post.post_id == first.post_id));
-}
-
-#[tokio::test]
 async fn unreadable_stored_response_is_an_internal_error() {
     let harness = PublishingHarness::new().await;
     let (key, request) = request(&harness);
@@ -44,37 +31,6 @@ async fn unreadable_stored_response_is_an_internal_error() {
     let created = harness.scheduling.create_post(harness.user.user_id, request, Some(&key)).await;
 
     assert!(matches!(created, Err(SchedulingError::Storage(StorageError::Answer(_)))), "{created:?}");
-}
-
-#[tokio::test]
-async fn post_without_accounts_belongs_to_the_profile_of_its_token() {
-    let harness = PublishingHarness::new().await;
-    let profile = a_profile(&harness.user);
-    let request = NewPost { of_profile: Some(profile.reference()), ..NewPost::new(text("Hello")) };
-
-    let created = harness.scheduling.create_post(limited_to(&profile), request, None).await.unwrap();
-
-    let Created::New(post) = created else { panic!("{created:?}") };
-    assert_eq!(post.of_profile, Some(profile.reference()));
-}
-
-#[tokio::test]
-async fn limited_owner_posts_to_no_account_of_others() {
-    let harness = PublishingHarness::new().await;
-    let owner = limited_to(&a_profile(&harness.user));
-    let account = harness.connection(0).await.connection;
-    let request = || a_new_post(None, std::slice::from_ref(&account));
-    let fields = |refused: NotCreated| match refused {
-        NotCreated::Invalid(errors) => errors.iter().map(|it| it.0.to_owned()).collect::<Vec<_>>(),
-        refused => panic!("{refused:?}"),
-    };
-
-    let created = harness.scheduling.create_post(owner, request(), None).await.unwrap();
-    let Created::Refused(refused) = created else { panic!("{created:?}") };
-    assert_eq!(fields(refused), ["platforms.0.connected_account_id"]);
-    let validated = harness.scheduling.validate_post(owner, request()).await.unwrap();
-    let PostValidated::Refused(refused) = validated else { panic!("{validated:?}") };
-    assert!(fields(refused).contains(&"platforms.0.connected_account_id".to_owned()));
 }
 
 #[tokio::test]
