@@ -3,7 +3,6 @@
 
 pub mod attacks;
 pub mod aws;
-pub mod bluesky_server;
 pub mod browser;
 pub mod call_logs;
 pub mod client;
@@ -11,13 +10,10 @@ pub mod deployed;
 pub mod deployment;
 pub mod durability;
 pub mod file_server;
-pub mod ghost_server;
 pub mod harness;
 pub mod html;
 pub mod http_response;
 pub mod lambda;
-pub mod lossy_proxy;
-pub mod matrix_server;
 pub mod moment;
 pub mod monthly_cost;
 pub mod one_machine;
@@ -26,6 +22,7 @@ pub mod platforms;
 pub mod promises;
 pub mod readme;
 pub mod real;
+pub mod real_servers;
 pub mod runner;
 pub mod server_process;
 pub mod shapes;
@@ -33,6 +30,5 @@ pub mod suite;
 pub mod template;
 pub mod typescript;
 pub mod webhook_receiver;
-pub mod wordpress_server;
 
 pub use steps::{ensure, error, fail, functions, program, report, tools};

@@ -4,7 +4,6 @@
 mod comparison;
 mod journey;
 mod people;
-mod running_server;
 mod scrub;
 
 use std::{fs, path::PathBuf, sync::Arc};
@@ -12,7 +11,7 @@ use std::{fs, path::PathBuf, sync::Arc};
 use clap::Parser;
 use domain::{clock::Clock, options::Options as PostOptions, testing::noon};
 use fakes::all::start_all;
-use fakes::conformance::adapter_harness::Tunnel;
+use fakes::conformance::{adapter_harness::Tunnel, fake_platform::FakePlatform};
 use platforms::{
     AppCredentials, PlatformInfo, PlatformSettings,
     recorder::{Exchange, Recorder},
@@ -23,10 +22,9 @@ use self::{
     comparison::Comparison,
     journey::{Journey, ServerUnderTest, Step},
     people::{FakeOwner, PromptedOwner},
-    running_server::RunningServer,
     scrub::Scrub,
 };
-use crate::{deployment::missing, ensure, error::Result, report::say, template::ROOT};
+use crate::{deployment::missing, ensure, error::Result, real_servers, report::say, template::ROOT};
 
 /// Runs one journey on a real service and on its fake: connect an account, publish a text, an image
 /// and a large video, look each of them up, delete them by hand, disconnect. Writes the scrubbed
@@ -77,7 +75,6 @@ pub struct Outcome {
     pub failed: Vec<String>,
 }
 
-/// Runs the journey on both, and prints the results.
 pub async fn run(options: &Options) -> Result<Outcome> {
     let platform = platforms::platform_infos().iter().find(|it| it.name == options.platform);
     let platform = platform.ok_or_else(|| missing("a platform of this name"))?;
@@ -111,7 +108,11 @@ async fn on_real_server(
     options: &Options,
     scrub: &mut Scrub,
 ) -> Result<(Vec<Step>, String, Vec<Exchange>)> {
-    let local_server = if options.here { Some(RunningServer::start(platform.name).await?) } else { None };
+    if options.here {
+        let (name, server) = real_servers::start(platform.name).await?;
+        let (steps, exchanges) = with_owner(platform, server, Clock::System, options, scrub).await?;
+        return Ok((steps, name.to_owned(), exchanges));
+    }
     let mut settings: PlatformSettings = serde_json::from_str(&options.platforms)?;
     let apps: Option<std::collections::BTreeMap<String, AppCredentials>> = match &options.platform_secrets {
         // The error is not printed: it could quote a secret.
@@ -124,27 +125,18 @@ async fn on_real_server(
     };
     let config = ServerUnderTest {
         platform,
-        settings: local_server.as_ref().map_or_else(
-            || settings.remove(platform.name).unwrap_or_else(|| Value::Object([].into_iter().collect())),
-            |it| it.settings.clone(),
-        ),
+        settings: settings.remove(platform.name).unwrap_or_else(|| Value::Object([].into_iter().collect())),
         app: apps.and_then(|mut it| it.remove(platform.name)),
-        addresses: local_server.as_ref().map(|it| it.addresses.clone()).unwrap_or_default(),
+        addresses: Vec::new(),
         clock: Clock::System,
-        options: match &local_server {
-            Some(local_server) => local_server.options.clone(),
-            None => serde_json::from_str::<PostOptions>(&options.options)?,
-        },
+        options: serde_json::from_str::<PostOptions>(&options.options)?,
         origin: options.origin.clone(),
         tunnel: Tunnel { port: if options.files_url.is_some() { 3001 } else { 0 }, url: options.files_url.clone() },
         video: options.video.as_ref().map(fs::read).transpose()?,
-        max_video_bytes: local_server.as_ref().map_or(u64::MAX, |it| it.max_video_bytes),
-        person: local_server.as_ref().map_or(&PromptedOwner, |it| it),
+        person: &PromptedOwner,
     };
-    let source = local_server.as_ref().map_or_else(|| platform.title.to_owned(), |it| it.name.to_owned());
-    let recorder = Recorder::default();
-    let steps = recorder.record(Journey::new(config, scrub)?.play()).await;
-    Ok((steps, source, recorder.exchanges()))
+    let (steps, exchanges) = play(config, scrub).await?;
+    Ok((steps, platform.title.to_owned(), exchanges))
 }
 
 async fn on_fake(
@@ -154,22 +146,35 @@ async fn on_fake(
 ) -> Result<(Vec<Step>, Vec<Exchange>)> {
     let clock = Clock::manual(noon());
     let fakes = start_all(&clock).await;
-    let fake = fakes.iter().find(|it| it.name() == platform.name).ok_or_else(|| missing("its fake"))?;
+    let fake = fakes.into_iter().find(|it| it.name() == platform.name).ok_or_else(|| missing("its fake"))?;
     fake.register_redirect_uri(&format!("{}/connect/callback/{}", options.origin, platform.name));
-    let user = FakeOwner(Arc::clone(fake));
+    with_owner(platform, fake, clock, options, scrub).await
+}
+
+/// Plays the journey on a server of this machine, whose user allows everything.
+async fn with_owner(
+    platform: &'static PlatformInfo,
+    server: Arc<dyn FakePlatform>,
+    clock: Clock,
+    options: &Options,
+    scrub: &mut Scrub,
+) -> Result<(Vec<Step>, Vec<Exchange>)> {
     let config = ServerUnderTest {
         platform,
-        settings: fake.settings(),
-        app: fake.app_credentials(),
-        addresses: fake.addresses(),
+        settings: server.settings(),
+        app: server.app_credentials(),
+        addresses: server.addresses(),
         clock,
-        options: fake.options(),
+        options: server.options(),
         origin: options.origin.clone(),
         tunnel: Tunnel::default(),
         video: None,
-        max_video_bytes: u64::MAX,
-        person: &user,
+        person: &FakeOwner(server),
     };
+    play(config, scrub).await
+}
+
+async fn play(config: ServerUnderTest<'_>, scrub: &mut Scrub) -> Result<(Vec<Step>, Vec<Exchange>)> {
     let recorder = Recorder::default();
     let steps = recorder.record(Journey::new(config, scrub)?.play()).await;
     Ok((steps, recorder.exchanges()))

@@ -23,7 +23,6 @@ pub async fn connect(user: &User<'_>, fake: &dyn FakePlatform) -> Result<Value> 
     complete(user, fake, &flow).await
 }
 
-/// Like [`connect`], for a profile.
 pub async fn connect_for(user: &User<'_>, fake: &dyn FakePlatform, profile: i64) -> Result<Value> {
     let flow = user.begin_at(&format!("{}?profile_id={profile}", fake.name())).await?;
     complete(user, fake, &flow).await
@@ -81,14 +80,12 @@ pub async fn returns(user: &User<'_>, callback: &Url) -> Result {
     Ok(())
 }
 
-/// The connection that a connect flow has created.
 pub async fn connected(user: &User<'_>, flow: &Value) -> Result<Value> {
     let status = user.api.get(text(flow, "poll_url")?).await?.ok(200)?;
     ensure!(status["status"] == "completed", "the connect flow is {status}: {}", read_flow_page(user, flow).await?);
     Ok(status["connection"].clone())
 }
 
-/// The text of a connect flow's page.
 async fn read_flow_page(user: &User<'_>, flow: &Value) -> Result<String> {
     let token = text(flow, "state_token")?;
     let page = user.browser.clone().open(&format!("{}/connect/{token}", user.deployment.origin())).await?;

@@ -7,10 +7,8 @@ use crate::{
     report::{Line, Report},
 };
 
-/// Names and values of what a scene measured.
 pub type Figures = Vec<(&'static str, i64)>;
 
-/// Plays the scenes of one part of a run.
 pub struct Scenes<'a> {
     pub part: &'static str,
     pub report: &'a mut Report,

@@ -95,7 +95,6 @@ impl AllPlatforms {
         Ok(Self { fakes, deployment, _local: local, _secrets: secrets })
     }
 
-    /// A platform by its name.
     fn fake(&self, name: &str) -> Result<&dyn FakePlatform> {
         let found = self.fakes.iter().find(|it| it.name() == name);
         found.map(AsRef::as_ref).ok_or_else(|| TestError::new(format!("there is no {name}")))
@@ -216,7 +215,6 @@ fn platform_name(account: &Value) -> Result<&str> {
     text(account, "provider")
 }
 
-/// Runs every scene.
 pub async fn run(report: &mut Report) -> Result {
     let fixture = AllPlatforms::start().await?;
     let mut scenes = Scenes { part: "several", report };

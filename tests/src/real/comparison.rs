@@ -106,7 +106,6 @@ impl Comparison<'_> {
     }
 }
 
-/// Groups by method, path and status.
 fn group_by_request(exchanges: &[Exchange], scrub: &Scrub) -> BTreeMap<String, Responses> {
     let mut all = BTreeMap::<String, Responses>::new();
     for exchange in exchanges {
@@ -145,7 +144,6 @@ fn format_recording(recording: &Value) -> String {
     format!("{{\n{}\n}}\n", lines.join(",\n"))
 }
 
-/// The Rust field name of a camel-case name.
 fn snake_case(name: &str) -> String {
     name.chars().fold(String::new(), |mut done, it| {
         if it.is_ascii_uppercase() {

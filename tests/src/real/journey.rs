@@ -47,13 +47,10 @@ const PATIENCE: TimeDelta = TimeDelta::minutes(15);
 /// approved.
 const LOOK_UPS: usize = 24;
 
-/// The pause between them.
 const PAUSE: TimeDelta = TimeDelta::seconds(5);
 
-/// The owner of the account.
 #[async_trait]
 pub(super) trait AccountOwner: Sync {
-    /// Enters the values of our form.
     async fn field_values(&self, fields: &[Field], callback_urls: &CallbackUrls) -> Result<FieldValues>;
 
     /// Approves on the platform's page; returns the URL to which it redirects.
@@ -80,8 +77,6 @@ pub(super) struct ServerUnderTest<'a> {
     pub(super) tunnel: Tunnel,
     /// A video that the platform can process; `None` for a generated one without frames.
     pub(super) video: Option<Vec<u8>>,
-    /// The largest video that the server accepts, where its API does not return it.
-    pub(super) max_video_bytes: u64,
     pub(super) person: &'a dyn AccountOwner,
 }
 
@@ -275,7 +270,6 @@ impl<'a> Journey<'a> {
         Ok(if summaries.is_empty() { "none".to_owned() } else { summaries.join(", ") })
     }
 
-    /// Publishes a post, and looks it up as if the response had been lost.
     async fn publish(
         &mut self,
         account: &mut Account,
@@ -427,7 +421,7 @@ impl<'a> Journey<'a> {
             .rules
             .iter()
             .find_map(|it| if let Rule::MaxVideoBytes { max } = it { Some(*max) } else { None });
-        let size = LARGE_BYTES.min(most.unwrap_or(u64::MAX)).min(self.server.max_video_bytes);
+        let size = LARGE_BYTES.min(most.unwrap_or(u64::MAX));
         let mut bytes = self.server.video.clone().unwrap_or_else(|| sample(MimeType::Mp4, 1).bytes);
         if let Ok(free) = usize::try_from(size.saturating_sub(bytes.len() as u64))
             && 8 <= free

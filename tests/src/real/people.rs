@@ -1,4 +1,4 @@
-//! The owner of the account: a fake's user, or an operator at a terminal.
+//! The owner of the account: the user of a server on this machine, or an operator at a terminal.
 
 use std::{collections::BTreeMap, env, io, process::Command, sync::Arc};
 
@@ -12,7 +12,7 @@ use url::Url;
 use super::journey::AccountOwner;
 use crate::{ensure, error::Result, report::say};
 
-/// The user of a fake, who allows everything.
+/// The user of a server on this machine, who allows everything.
 pub(super) struct FakeOwner(pub(super) Arc<dyn FakePlatform>);
 
 #[async_trait]

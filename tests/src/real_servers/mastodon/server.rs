@@ -3,22 +3,21 @@
 
 use std::{net::SocketAddr, process::Command};
 
-use reqwest::{Client, RequestBuilder, Response, StatusCode};
+use reqwest::{Client, RequestBuilder, Response};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
-    ensure,
     error::Result,
     fail,
     harness::free_port,
-    http_response::{list, text},
+    http_response::text,
     server_process::{PATIENCE, ServerProcess},
     tools::MASTODON_MOCK,
 };
 
 /// The account that exists from the start.
-pub(super) const ACCOUNT: &str = "testuser";
+pub const ACCOUNT: &str = "testuser";
 
 /// The label of the button that continues as this account.
 pub(super) const ACCOUNT_BUTTON: &str = "Test User (@testuser)";
@@ -26,14 +25,12 @@ pub(super) const ACCOUNT_BUTTON: &str = "Test User (@testuser)";
 /// A token of the account that exists from the start and is given to no client.
 const OWN_TOKEN: &str = "mock_token";
 
-/// Path of the publish call.
-pub(super) const STATUSES: &str = "/api/v1/statuses";
+pub const STATUSES: &str = "/api/v1/statuses";
 
-/// Path of the call that uploads a file.
-pub(super) const MEDIA: &str = "/api/v2/media";
+pub const MEDIA: &str = "/api/v2/media";
 
 /// A running server; it stops when this is dropped.
-pub(super) struct MastodonServer {
+pub struct MastodonServer {
     process: ServerProcess,
     listens: SocketAddr,
     account_id: String,
@@ -43,7 +40,7 @@ pub(super) struct MastodonServer {
 impl MastodonServer {
     /// Installs the server if it is missing, and starts it. Its public address is this port of this
     /// machine, where a proxy listens.
-    pub(super) async fn start(public_port: u16) -> Result<Self> {
+    pub async fn start(public_port: u16) -> Result<Self> {
         let program = tokio::task::spawn_blocking(|| MASTODON_MOCK.program()).await??;
         // The server cannot choose a free port.
         let listens = SocketAddr::from(([127, 0, 0, 1], free_port()?));
@@ -67,82 +64,58 @@ impl MastodonServer {
     }
 
     /// The address where it listens; a proxy at the public address must forward to it.
-    pub(super) fn listens(&self) -> SocketAddr {
+    pub fn listens(&self) -> SocketAddr {
         self.listens
     }
 
-    /// The account's statuses whose HTML contains `part`, newest first; only the latest 40 are
-    /// searched.
-    pub(super) async fn statuses(&self, part: &str) -> Result<Vec<Value>> {
+    /// The account's latest 40 statuses, newest first.
+    pub async fn statuses(&self) -> Result<Vec<Value>> {
         let url = self.url(&format!("/api/v1/accounts/{}/statuses?limit=40", self.account_id));
-        let mut all: Vec<Value> = send(self.http.get(url)).await?.json().await?;
-        all.retain(|it| it["content"].as_str().is_some_and(|it| it.contains(part)));
-        Ok(all)
+        Ok(send(self.http.get(url)).await?.json().await?)
     }
 
-    pub(super) async fn status(&self, id: &str) -> Result<Value> {
+    pub async fn status(&self, id: &str) -> Result<Value> {
         Ok(send(self.http.get(self.url(&format!("{STATUSES}/{id}")))).await?.json().await?)
     }
 
-    /// The ids of the statuses that this one continues, the first one first.
-    pub(super) async fn ancestors(&self, id: &str) -> Result<Vec<String>> {
-        let context: Value = send(self.http.get(self.url(&format!("{STATUSES}/{id}/context")))).await?.json().await?;
-        list(&context, "ancestors")?.iter().map(|it| Ok(text(it, "id")?.to_owned())).collect()
-    }
-
     /// The text of a status as it was sent.
-    pub(super) async fn source(&self, id: &str) -> Result<String> {
+    pub async fn source(&self, id: &str) -> Result<String> {
         let source: Value = send(self.http.get(self.url(&format!("{STATUSES}/{id}/source")))).await?.json().await?;
         Ok(text(&source, "text")?.to_owned())
     }
 
-    /// The files of a status in order: the type and bytes of each.
-    pub(super) async fn files(&self, status: &Value) -> Result<Vec<(String, Vec<u8>)>> {
-        let mut files = Vec::new();
-        for file in list(status, "media_attachments")? {
-            let path = url::Url::parse(text(file, "url")?)?.path().to_owned();
-            let bytes = send(self.http.get(self.url(&path))).await?.bytes().await?;
-            files.push((text(file, "type")?.to_owned(), bytes.to_vec()));
-        }
-        Ok(files)
+    pub async fn file(&self, attachment: &Value) -> Result<Vec<u8>> {
+        let path = url::Url::parse(text(attachment, "url")?)?.path().to_owned();
+        Ok(send(self.http.get(self.url(&path))).await?.bytes().await?.to_vec())
     }
 
     /// The next POST to this path has this effect instead of its own. Several orders for one path
     /// take effect one after the other.
-    pub(super) async fn arm(&self, path: &str, effect: &Value) -> Result {
+    pub async fn arm(&self, path: &str, effect: &Value) -> Result {
         let order = json!({ "match": { "methods": ["POST"], "path": path }, "effect": effect, "count": 1 });
         send(self.http.post(self.url("/api/v1/_mock/faults")).json(&order)).await?;
         Ok(())
     }
 
     /// The number of orders that have not taken effect.
-    pub(super) async fn armed(&self) -> Result<usize> {
+    pub async fn armed(&self) -> Result<usize> {
         let armed: Vec<Value> = send(self.http.get(self.url("/api/v1/_mock/faults"))).await?.json().await?;
         Ok(armed.len())
     }
 
-    /// The token that the account has granted last.
-    pub(super) async fn granted_token(&self) -> Result<String> {
+    /// The token that the account has granted last; `None` if it is revoked, or if there is none.
+    pub async fn granted_token(&self) -> Result<Option<String>> {
         let users: Value = send(self.http.get(self.url("/api/v1/_mock/dev_users"))).await?.json().await?;
         let user = users.as_array().and_then(|it| it.iter().find(|it| it["username"] == ACCOUNT));
         let Some(user) = user else { fail!("{ACCOUNT} is not among {users}") };
         let token = text(user, "access_token")?;
-        ensure!(token != OWN_TOKEN, "{ACCOUNT} has granted nothing");
-        Ok(token.to_owned())
+        Ok((token != OWN_TOKEN).then(|| token.to_owned()))
     }
 
     /// Revokes this token, as the user does.
-    pub(super) async fn take_back(&self, token: &str) -> Result {
+    pub async fn take_back(&self, token: &str) -> Result {
         send(self.http.post(self.url("/oauth/revoke")).form(&[("token", token)])).await?;
         Ok(())
-    }
-
-    /// Whether this token is still valid.
-    pub(super) async fn knows(&self, token: &str) -> Result<bool> {
-        let url = self.url("/api/v1/accounts/verify_credentials");
-        let status = self.http.get(url).bearer_auth(token).send().await?.status();
-        ensure!(status.is_success() || status == StatusCode::UNAUTHORIZED, "a token got {status}");
-        Ok(status.is_success())
     }
 
     /// The URL of a path, without any proxy.

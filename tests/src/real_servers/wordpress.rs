@@ -1,6 +1,11 @@
-//! The conformance suite against a real WordPress. Accounts are connected by application password.
+//! A real WordPress. Accounts are connected on the site's page for application passwords.
 
-use std::{net::SocketAddr, sync::Arc};
+mod server;
+
+use std::{
+    net::SocketAddr,
+    sync::{Arc, MutexGuard},
+};
 
 use async_trait::async_trait;
 use axum::{
@@ -14,7 +19,7 @@ use domain::{
 };
 use fakes::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicPost};
 use fakes::{
-    fake::{article::paragraphs, wire},
+    fake::{article::paragraphs, injected_faults::InjectedFaults, wire},
     wordpress::{
         classify,
         shown_post::{LibraryFile, shown_links, shown_post},
@@ -22,30 +27,30 @@ use fakes::{
 };
 use platforms::FieldValues;
 use serde_json::{Value, json};
-use url::Url;
+use url::{Url, form_urlencoded};
 
+pub use self::server::AUTHOR;
+use self::server::{UrlLayout, WordpressServer};
 use super::{
     fault_proxy::{FaultProxy, Protocol},
     wait_for,
 };
 use crate::{
+    browser::Browser,
     error::Result,
+    html::Form,
     http_response::{integer, text},
-    platforms::scenes::Scenes,
-    wordpress_server::{AUTHOR, UrlLayout, WordpressServer},
 };
-
-/// Each check has a site of its own, because the references of posts begin anew with each.
-pub(super) async fn run(scenes: &mut Scenes<'_>) {
-    super::play::<RealWordpress>(scenes).await;
-}
 
 struct RestApi;
 
 impl Protocol for RestApi {
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call> {
-        let path = head.uri.path().strip_prefix("/wp-json/wp/v2/")?;
-        classify(&head.method, &path.split('/').collect::<Vec<_>>(), body)
+        let query = form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes());
+        // Without permalinks, the route is in the query.
+        let route = query.into_owned().find_map(|(name, route)| (name == "rest_route").then_some(route));
+        let route = route.as_deref().or_else(|| head.uri.path().strip_prefix("/wp-json"))?;
+        classify(&head.method, &route.strip_prefix("/wp/v2/")?.split('/').collect::<Vec<_>>(), body)
     }
 
     /// As WordPress, and a server in front of it for limits, respond.
@@ -76,28 +81,52 @@ impl Protocol for RestApi {
             ),
         }
     }
-
-    fn expired(&self) -> Response {
-        unreachable!("application passwords do not expire")
-    }
-
-    fn access_token(&self, _: &Value) -> Option<String> {
-        None
-    }
 }
 
-pub(super) struct RealWordpress {
+pub struct RealWordpress {
     server: WordpressServer,
     address: SocketAddr,
     proxy: Arc<FaultProxy<RestApi>>,
 }
 
 impl RealWordpress {
-    async fn new_site() -> Result<Self> {
+    /// At the top of its host, with permalinks.
+    pub async fn start_alone() -> Result<Self> {
+        Self::new_site(UrlLayout::Permalinks).await
+    }
+
+    /// Below a path, without permalinks.
+    pub async fn start_plain() -> Result<Self> {
+        Self::new_site(UrlLayout::Plain).await
+    }
+
+    async fn new_site(layout: UrlLayout) -> Result<Self> {
         let (listener, address) = wire::listen().await;
-        let server = WordpressServer::start(address.port(), UrlLayout::Permalinks).await?;
+        let server = WordpressServer::start(address.port(), layout).await?;
         let proxy = FaultProxy::start(listener, server.listens(), RestApi);
         Ok(Self { server, address, proxy })
+    }
+
+    pub fn server(&self) -> &WordpressServer {
+        &self.server
+    }
+
+    pub fn faults(&self) -> MutexGuard<'_, InjectedFaults> {
+        self.proxy.faults()
+    }
+
+    /// The author signs in, and decides on the site's page for application passwords.
+    async fn decide(&self, url: &str, decision: Decision) -> Result<Url> {
+        let mut browser = Browser::new(wire::browser());
+        self.server.sign_in(&mut browser, &self.base_url()).await?;
+        let page = browser.open(url).await?;
+        let label = match decision {
+            Decision::Allow => "Yes, I approve of this connection",
+            Decision::Deny => "No, I do not approve of this connection",
+        };
+        let found = page.form_with_button(label);
+        let (form, button) = found.ok_or_else(|| page.test_error("the site does not ask for a decision"))?;
+        browser.submit_for_redirect(&page, &Form { buttons: vec![button], ..form }, &[]).await
     }
 
     fn posts(&self) -> Result<Vec<Value>> {
@@ -138,10 +167,11 @@ impl RealWordpress {
     }
 }
 
+/// Each check has a site of its own, because the references of posts begin anew with each.
 #[async_trait]
 impl FakePlatform for RealWordpress {
     async fn start(_: Clock) -> Self {
-        Self::new_site().await.expect("the site starts")
+        Self::start_alone().await.expect("the site starts")
     }
 
     fn name(&self) -> &'static str {
@@ -152,24 +182,27 @@ impl FakePlatform for RealWordpress {
         vec![self.address]
     }
 
+    fn base_url(&self) -> String {
+        format!("http://{}{}", self.address, self.server.base())
+    }
+
     fn settings(&self) -> Value {
         json!({})
     }
 
-    /// The user creates a password for each connection.
     fn form_values(&self) -> FieldValues {
-        let password = wait_for(self.server.create_password()).expect("the site creates a password");
-        let site = self.base_url();
-        let values = [("site", site.as_str()), ("username", AUTHOR.0), ("application_password", &password)];
-        values.map(|(name, value)| (name.to_owned(), value.into())).into()
+        FieldValues::from([("site".to_owned(), self.base_url().into())])
     }
 
+    /// The user creates a password for each connection.
     fn direct_form_values(&self) -> Option<FieldValues> {
-        Some(self.form_values())
+        let password = wait_for(self.server.create_password()).expect("the site creates a password");
+        let typed = [("username".to_owned(), AUTHOR.0.into()), ("application_password".to_owned(), password.into())];
+        Some(self.form_values().into_iter().chain(typed).collect())
     }
 
-    fn has_authorization_page(&self) -> bool {
-        false
+    fn proof_parameter(&self) -> &'static str {
+        "password"
     }
 
     /// The alternative text of a video stays in the library: themes show none.
@@ -178,7 +211,7 @@ impl FakePlatform for RealWordpress {
     }
 
     async fn redirect_url(&self, url: &str, decision: Decision) -> Url {
-        unreachable!("no page is opened: {url}, {decision:?}")
+        self.decide(url, decision).await.expect("the site redirects the author")
     }
 
     fn inject_fault(&self, call: Call, fault: InjectedFault, count: usize) {

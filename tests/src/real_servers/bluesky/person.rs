@@ -1,11 +1,16 @@
 //! The owner of the account, who uses the server's pages in Chromium.
 
-use std::{path::PathBuf, process::Command};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use serde_json::Value;
 
-use super::BlueskyServer;
-use crate::{error::Result, http_response::text, tools::run};
+use fakes::conformance::fake_platform::Decision;
+
+use super::server::BlueskyServer;
+use crate::{error::Result, http_response::text, template::ROOT, tools::run};
 
 /// How the owner connects the account to a client.
 #[derive(Clone, Debug)]
@@ -22,14 +27,14 @@ pub struct SignIn {
     pub screenshots: PathBuf,
 }
 
-/// The button that the owner presses at the end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
-    Authorize,
-    Deny,
+impl SignIn {
+    /// The owner allows access on the page with this URL. The screenshots are in a folder of this name.
+    pub fn at(url: &str, screenshots: &str) -> Self {
+        let screenshots = screenshot_folder(screenshots);
+        Self { url: url.to_owned(), email: String::new(), fill: Vec::new(), decision: Decision::Allow, screenshots }
+    }
 }
 
-/// The result of the redirects.
 #[derive(Clone, Debug)]
 pub struct Redirected {
     /// The first address outside the server; its query has what the client needs.
@@ -49,7 +54,7 @@ pub struct RedirectedPage {
 
 impl BlueskyServer {
     /// Opens a page, signs in, and decides.
-    pub async fn sign_in(&self, sign_in: SignIn) -> Result<Redirected> {
+    pub(super) async fn sign_in(&self, sign_in: SignIn) -> Result<Redirected> {
         let mut command = self.browser_command("sign-in.mjs");
         command.args(["--url", &sign_in.url, "--email", &sign_in.email]).arg("--screenshots").arg(&sign_in.screenshots);
         for (name, value) in &sign_in.fill {
@@ -58,7 +63,7 @@ impl BlueskyServer {
         if sign_in.decision == Decision::Deny {
             command.arg("--deny");
         }
-        if let Some(client) = &self.settings.client {
+        if let Some(client) = &self.client {
             command.args(client.arguments());
         }
         let output = output(command).await?;
@@ -72,9 +77,9 @@ impl BlueskyServer {
 
     /// Revokes the access of a client, whose tokens are void immediately. It must be the only
     /// client of the account.
-    pub async fn revoke(&self, screenshots: PathBuf) -> Result {
+    pub(super) async fn revoke(&self) -> Result {
         let mut command = self.browser_command("revoke.mjs");
-        command.args(["--url", &self.url]).arg("--screenshots").arg(screenshots);
+        command.args(["--url", &self.url]).arg("--screenshots").arg(screenshot_folder("revoke"));
         output(command).await?;
         Ok(())
     }
@@ -84,6 +89,10 @@ impl BlueskyServer {
         command.args(["--handle", &self.account.handle, "--password", &self.account.password]);
         command
     }
+}
+
+fn screenshot_folder(name: &str) -> PathBuf {
+    Path::new(ROOT).join("target/screenshots/bluesky").join(name)
 }
 
 /// Runs a script to its end and returns the JSON that it printed.

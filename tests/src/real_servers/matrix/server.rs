@@ -21,12 +21,12 @@ use crate::{
     tools::{SYNAPSE, run},
 };
 
-pub(crate) const USER: &str = "@keeper:localhost";
+pub const USER: &str = "@keeper:localhost";
 
-pub(crate) const PASSWORD: &str = "eight bells, all's well";
+pub const PASSWORD: &str = "eight bells, all's well";
 
 /// A running homeserver; it stops when this is dropped.
-pub(crate) struct Synapse {
+pub struct Synapse {
     process: ServerProcess,
     listens: SocketAddr,
     http: Client,
@@ -35,23 +35,16 @@ pub(crate) struct Synapse {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SynapseSettings {
+pub struct SynapseSettings {
     /// Such as `20s`.
-    pub(crate) access_token_lifetime: &'static str,
-    /// Whether messages are limited as by default: ten at once, then one in five seconds.
-    pub(crate) limits_messages: bool,
-}
-
-impl Default for SynapseSettings {
-    /// Access tokens expire before a test ends.
-    fn default() -> Self {
-        Self { access_token_lifetime: "20s", limits_messages: true }
-    }
+    pub access_token_lifetime: &'static str,
+    /// Whether messages are limited as by default.
+    pub limits_messages: bool,
 }
 
 impl Synapse {
     /// Installs Synapse if it is missing, and starts it.
-    pub(crate) async fn start(settings: SynapseSettings) -> Result<Self> {
+    pub async fn start(settings: SynapseSettings) -> Result<Self> {
         let program = tokio::task::spawn_blocking(|| SYNAPSE.program()).await??;
         let listens = SocketAddr::from(([127, 0, 0, 1], free_port()?));
         let folder = TempDir::new()?;
@@ -83,18 +76,18 @@ impl Synapse {
     }
 
     /// The address where it listens; a proxy must forward to it.
-    pub(crate) fn listens(&self) -> SocketAddr {
+    pub fn listens(&self) -> SocketAddr {
         self.listens
     }
 
     /// Creates a room as the user; returns its id.
-    pub(crate) async fn room(&self, name: &str, state: Value) -> Result<String> {
+    pub async fn room(&self, name: &str, state: Value) -> Result<String> {
         let room = json!({ "name": name, "preset": "private_chat", "initial_state": state });
         Ok(text(&self.send(Method::POST, "createRoom", &room).await?, "room_id")?.to_owned())
     }
 
     /// The messages of a room, oldest first.
-    pub(crate) async fn messages(&self, room: &str) -> Result<Vec<Value>> {
+    pub async fn messages(&self, room: &str) -> Result<Vec<Value>> {
         let mut messages = Vec::new();
         let mut from = String::new();
         loop {
@@ -107,22 +100,20 @@ impl Synapse {
         }
     }
 
-    /// Sends a text as the user.
-    pub(crate) async fn say(&self, room: &str, transaction: &str, text: &str) -> Result {
+    pub async fn say(&self, room: &str, transaction: &str, text: &str) -> Result {
         let content = json!({ "msgtype": "m.text", "body": text });
         self.send(Method::PUT, &format!("rooms/{room}/send/m.room.message/{transaction}"), &content).await?;
         Ok(())
     }
 
     /// The messages of a thread as the homeserver lists them, oldest first, without its first event.
-    pub(crate) async fn thread(&self, room: &str, first_event: &str) -> Result<Vec<Value>> {
+    pub async fn thread(&self, room: &str, first_event: &str) -> Result<Vec<Value>> {
         let path = format!("/_matrix/client/v1/rooms/{room}/relations/{first_event}/m.thread?dir=f&limit=100");
         let page = self.send_request(self.http.get(self.url(&path))).await?;
         Ok(list(&page, "chunk")?.to_vec())
     }
 
-    /// The file that a message contains.
-    pub(crate) async fn file(&self, message: &Value) -> Result<Vec<u8>> {
+    pub async fn file(&self, message: &Value) -> Result<Vec<u8>> {
         let uri = text(&message["content"], "url")?.trim_start_matches("mxc://").to_owned();
         let url = self.url(&format!("/_matrix/client/v1/media/download/{uri}"));
         let answer = self.http.get(url).bearer_auth(self.token()).send().await?;
@@ -131,14 +122,14 @@ impl Synapse {
     }
 
     /// The names of the user's devices, except their own.
-    pub(crate) async fn devices(&self) -> Result<Vec<String>> {
+    pub async fn devices(&self) -> Result<Vec<String>> {
         let devices = self.get("devices").await?;
         let names = list(&devices, "devices")?.iter().filter_map(|it| it["display_name"].as_str());
         Ok(names.filter(|it| *it != OWN).map(ToOwned::to_owned).collect())
     }
 
     /// Logs out all devices of the user, and continues with a new one.
-    pub(crate) async fn log_all_out(&self) -> Result {
+    pub async fn log_all_out(&self) -> Result {
         self.send(Method::POST, "logout/all", &json!({})).await?;
         self.set_token(String::new());
         self.set_token(self.log_in().await?);
@@ -180,14 +171,13 @@ impl Synapse {
     }
 
     /// The URL of a path, without any proxy.
-    pub(crate) fn url(&self, path: &str) -> String {
+    pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.listens)
     }
 }
 
 const OWN: &str = "The keeper's own";
 
-/// The secret for registering users.
 const SHARED_SECRET: &str = "loopback";
 
 /// The configuration file, by which users may sign in and create rooms often.

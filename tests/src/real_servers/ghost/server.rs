@@ -26,7 +26,6 @@ pub struct GhostServer {
     http: Client,
 }
 
-/// An integration, with its Admin API key.
 #[derive(Clone, Debug)]
 pub struct Integration {
     pub id: String,

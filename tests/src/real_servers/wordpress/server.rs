@@ -27,7 +27,6 @@ use crate::{
 /// The author of the site, with password.
 pub const AUTHOR: (&str, &str) = ("keeper", "lighthouse");
 
-/// The URL layout of a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UrlLayout {
     /// At the top of its host, with permalinks.
@@ -82,7 +81,8 @@ impl WordpressServer {
         program.copy_to(&site)?;
         let php = || {
             let mut php = Command::new("php");
-            php.args(["-d", "sendmail_path=/bin/true", "-d", "upload_max_filesize=2M", "-d", "display_errors=0"])
+            php.args(["-d", "sendmail_path=/bin/true", "-d", "display_errors=0"])
+                .args(["-d", "upload_max_filesize=20M", "-d", "post_max_size=64M"])
                 .env("WP_URL", format!("http://127.0.0.1:{public_port}{}", addresses.base()))
                 .env("WP_PERMALINKS", addresses.permalinks())
                 .current_dir(&site);
@@ -129,12 +129,6 @@ impl WordpressServer {
         self.list("wp/v2/posts", &[("search", search), ("status", statuses), ("context", "edit")]).await
     }
 
-    /// The files that belong to a post, in upload order.
-    pub async fn files(&self, post: i64) -> Result<Vec<Value>> {
-        let parent = post.to_string();
-        self.list("wp/v2/media", &[("parent", &parent), ("orderby", "id"), ("order", "asc")]).await
-    }
-
     /// The number of files in the media library.
     pub async fn library(&self) -> Result<usize> {
         Ok(self.list("wp/v2/media", &[("per_page", "100")]).await?.len())
@@ -147,17 +141,14 @@ impl WordpressServer {
         Ok((response.status(), response.bytes().await?.to_vec()))
     }
 
-    /// The id of the author.
     pub fn author(&self) -> i64 {
         self.author
     }
 
-    /// The author's application passwords.
     pub async fn passwords(&self) -> Result<Vec<Value>> {
         self.list(&format!("wp/v2/users/{}/application-passwords", self.author), &[]).await
     }
 
-    /// Deletes all application passwords of the author.
     pub async fn revoke(&self) -> Result {
         let path = format!("wp/v2/users/{}/application-passwords", self.author);
         let response = self.request_as_administrator(Method::DELETE, &path, &[]).send().await?;

@@ -1,8 +1,10 @@
-//! The conformance suite against a real Ghost.
+//! A real Ghost. Accounts are connected by Admin API key.
+
+mod server;
 
 use std::{
     net::SocketAddr,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, MutexGuard},
     time::Duration,
 };
 
@@ -16,7 +18,7 @@ use domain::{
 };
 use fakes::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicPost};
 use fakes::{
-    fake::{article::paragraphs, wire},
+    fake::{article::paragraphs, injected_faults::InjectedFaults, wire},
     ghost::{
         classify, respond,
         shown_post::{ShownPost, shown_post},
@@ -28,22 +30,17 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 use url::Url;
 
+use self::server::{GhostServer, Integration};
 use super::{
     fault_proxy::{FaultProxy, Protocol, lock},
     wait_for,
 };
-use crate::{
-    error::Result,
-    ghost_server::{GhostServer, Integration},
-    http_response::text,
-    platforms::scenes::Scenes,
-};
+use crate::{error::Result, http_response::text};
 
 tokio::task_local! {
     static SITE: Arc<Site>;
 }
 
-/// The site of all checks. Each begins without posts, because the references of posts begin anew.
 struct Site {
     server: GhostServer,
     address: SocketAddr,
@@ -52,14 +49,22 @@ struct Site {
     integration: Mutex<Option<Integration>>,
 }
 
-pub(super) async fn run(scenes: &mut Scenes<'_>) -> Result {
-    let (listener, address) = wire::listen().await;
+impl Site {
+    /// With `now`, the site checks tokens as if it were that time.
+    async fn start(now: Option<&str>) -> Result<Arc<Self>> {
+        let (listener, address) = wire::listen().await;
+        let server = GhostServer::start(address.port(), now).await?;
+        let integration = Mutex::new(Some(server.integration.clone()));
+        let proxy = FaultProxy::start(listener, server.listens(), AdminApi);
+        Ok(Arc::new(Self { server, address, proxy, integration }))
+    }
+}
+
+/// Runs checks that share a site. Each begins without posts, because the references of posts begin anew.
+pub async fn share(checks: impl Future<Output = ()>) -> Result {
     // The clocks of the checks begin at noon. For an hour from now on, their tokens are not too old.
     let now = (noon() - TimeDelta::hours(1)).to_rfc3339();
-    let server = GhostServer::start(address.port(), Some(&now)).await?;
-    let integration = Mutex::new(Some(server.integration.clone()));
-    let proxy = FaultProxy::start(listener, server.listens(), AdminApi);
-    SITE.scope(Arc::new(Site { server, address, proxy, integration }), super::play::<RealGhost>(scenes)).await;
+    SITE.scope(Site::start(Some(&now)).await?, checks).await;
     Ok(())
 }
 
@@ -73,21 +78,26 @@ impl Protocol for AdminApi {
     fn respond(&self, call: Call, fault: InjectedFault) -> Response {
         respond(call, fault)
     }
-
-    fn expired(&self) -> Response {
-        unreachable!("keys do not expire")
-    }
-
-    fn access_token(&self, _: &Value) -> Option<String> {
-        None
-    }
 }
 
-pub(super) struct RealGhost {
+pub struct RealGhost {
     site: Arc<Site>,
 }
 
 impl RealGhost {
+    /// A site whose time is real.
+    pub async fn start_alone() -> Result<Self> {
+        Ok(Self { site: Site::start(None).await? })
+    }
+
+    pub fn server(&self) -> &GhostServer {
+        &self.site.server
+    }
+
+    pub fn faults(&self) -> MutexGuard<'_, InjectedFaults> {
+        self.site.proxy.faults()
+    }
+
     fn shown(&self, post: &Value) -> Result<ShownPost> {
         let featured = post["feature_image"].as_str().map(|it| (it, post["feature_image_alt"].as_str().unwrap_or("")));
         let bytes = |url: &str| wait_for(self.site.server.bytes(url)).expect("the site serves its files").1;

@@ -1,4 +1,6 @@
-//! The conformance suite against a real Synapse. Accounts are connected by password.
+//! A real Synapse. Accounts are connected by password.
+
+mod server;
 
 use std::{
     collections::BTreeSet,
@@ -23,16 +25,13 @@ use platforms::FieldValues;
 use serde_json::{Value, json};
 use url::Url;
 
+use self::server::SynapseSettings;
+pub use self::server::{PASSWORD, Synapse, USER};
 use super::{
     fault_proxy::{FaultProxy, Protocol, lock},
     wait_for,
 };
-use crate::{
-    error::Result,
-    http_response::text,
-    matrix_server::{PASSWORD, Synapse, SynapseSettings, USER},
-    platforms::scenes::Scenes,
-};
+use crate::{error::Result, http_response::text};
 
 /// The field of a message in which the adapter keeps its transaction id.
 const REFERENCE: &str = "social_publishing.reference";
@@ -41,18 +40,25 @@ tokio::task_local! {
     static HOMESERVER: Arc<Homeserver>;
 }
 
-/// The server and the user of all checks; each has its own room and devices.
 struct Homeserver {
     server: Synapse,
     address: SocketAddr,
     proxy: Arc<FaultProxy<MatrixProtocol>>,
 }
 
-pub(super) async fn run(scenes: &mut Scenes<'_>) -> Result {
-    let server = Synapse::start(SynapseSettings { access_token_lifetime: "24h", limits_messages: false }).await?;
-    let (listener, address) = wire::listen().await;
-    let proxy = FaultProxy::start(listener, server.listens(), MatrixProtocol);
-    HOMESERVER.scope(Arc::new(Homeserver { server, address, proxy }), super::play::<RealMatrix>(scenes)).await;
+impl Homeserver {
+    async fn start(settings: SynapseSettings) -> Result<Arc<Self>> {
+        let server = Synapse::start(settings).await?;
+        let (listener, address) = wire::listen().await;
+        let proxy = FaultProxy::start(listener, server.listens(), MatrixProtocol);
+        Ok(Arc::new(Self { server, address, proxy }))
+    }
+}
+
+/// Runs checks that share a server and its user. Each has its own room and devices.
+pub async fn share(checks: impl Future<Output = ()>) -> Result {
+    let settings = SynapseSettings { access_token_lifetime: "24h", limits_messages: false };
+    HOMESERVER.scope(Homeserver::start(settings).await?, checks).await;
     Ok(())
 }
 
@@ -103,13 +109,28 @@ impl Protocol for MatrixProtocol {
 }
 
 /// A new room of the user, who is logged in nowhere else.
-pub(super) struct RealMatrix {
+pub struct RealMatrix {
     homeserver: Arc<Homeserver>,
     room: String,
     manual_posts: Mutex<usize>,
 }
 
 impl RealMatrix {
+    /// A homeserver whose access tokens expire after 20 seconds, so that nearly every delivery refreshes
+    /// them, and which limits messages: ten at once, then one in five seconds.
+    pub async fn start_alone() -> Result<Self> {
+        let settings = SynapseSettings { access_token_lifetime: "20s", limits_messages: true };
+        Self::new_room(Homeserver::start(settings).await?).await
+    }
+
+    pub fn server(&self) -> &Synapse {
+        &self.homeserver.server
+    }
+
+    pub fn room(&self) -> &str {
+        &self.room
+    }
+
     async fn new_room(homeserver: Arc<Homeserver>) -> Result<Self> {
         homeserver.server.log_all_out().await?;
         homeserver.proxy.reset();
@@ -132,6 +153,17 @@ impl RealMatrix {
         }))
     }
 
+    /// The event that a message replies to, if the homeserver lists the message in the thread that it
+    /// names.
+    fn thread_parent(&self, message: &Value) -> Result<Option<String>> {
+        let relation = &message["content"]["m.relates_to"];
+        let Some(root) = relation["event_id"].as_str() else { return Ok(None) };
+        let thread = wait_for(self.homeserver.server.thread(&self.room, root))?;
+        let is_listed = thread.iter().any(|it| it["event_id"] == message["event_id"]);
+        let parent = relation["m.in_reply_to"]["event_id"].as_str().filter(|_| is_listed);
+        Ok(parent.map(ToOwned::to_owned))
+    }
+
     fn posts(&self) -> Result<Vec<PublicPost>> {
         let mut posts: Vec<(String, PublicPost)> = Vec::new();
         let mut transactions = BTreeSet::new();
@@ -151,7 +183,7 @@ impl RealMatrix {
                 id: text(&message, "event_id")?.to_owned(),
                 text: content["body"].as_str().filter(|_| !is_name).unwrap_or_default().to_owned(),
                 media: self.public_media(&message, true)?.into_iter().collect(),
-                reply_to: content["m.relates_to"]["m.in_reply_to"]["event_id"].as_str().map(ToOwned::to_owned),
+                reply_to: self.thread_parent(&message)?,
             };
             posts.push((reference.to_owned(), post));
         }

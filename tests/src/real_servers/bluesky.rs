@@ -1,5 +1,7 @@
-//! The conformance suite against a real PDS. Accounts are connected by app password: the server's own
-//! pages need a browser, and the other scenes play them.
+//! A real PDS.
+
+mod person;
+mod server;
 
 use std::{
     net::SocketAddr,
@@ -19,25 +21,29 @@ use domain::{clock::Clock, media::MimeType};
 use fakes::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicMedium, PublicPost};
 use fakes::{bluesky::shortened, fake::wire};
 use platforms::FieldValues;
+use secrecy::SecretString;
 use serde_json::{Value, json};
 use url::Url;
 
+use self::server::{BlueskyServer, POSTS};
+pub use self::{
+    person::{Redirected, SignIn},
+    server::ConfidentialClient,
+};
 use super::{
     fault_proxy::{FaultProxy, Protocol, bearer, lock},
     wait_for,
 };
 use crate::{
-    bluesky_server::{BlueskyServer, BlueskySettings, POSTS},
+    deployment::missing,
     error::Result,
     http_response::{list, text},
-    platforms::scenes::Scenes,
 };
 
 tokio::task_local! {
     static PDS: Arc<Pds>;
 }
 
-/// The server of all checks; each has its own account.
 struct Pds {
     server: BlueskyServer,
     port: u16,
@@ -45,13 +51,19 @@ struct Pds {
     accounts: AtomicUsize,
 }
 
-pub(super) async fn run(scenes: &mut Scenes<'_>) -> Result {
-    let (listener, address) = wire::listen().await;
-    let settings = BlueskySettings { public_port: Some(address.port()), ..BlueskySettings::default() };
-    let server = BlueskyServer::start(settings).await?;
-    let proxy = FaultProxy::start(listener, server.listens(), BlueskyProtocol::default());
-    let pds = Arc::new(Pds { server, port: address.port(), proxy, accounts: AtomicUsize::new(0) });
-    PDS.scope(pds, super::play::<RealBluesky>(scenes)).await;
+impl Pds {
+    async fn start(client: Option<ConfidentialClient>) -> Result<Arc<Self>> {
+        let (listener, address) = wire::listen().await;
+        let server = BlueskyServer::start(address.port(), client).await?;
+        let proxy = FaultProxy::start(listener, server.listens(), BlueskyProtocol::default());
+        Ok(Arc::new(Self { server, port: address.port(), proxy, accounts: AtomicUsize::new(0) }))
+    }
+}
+
+/// Runs checks that share a server. Each has its own account, which is connected by app password: the
+/// server's own pages need a browser, which takes seconds.
+pub async fn share(checks: impl Future<Output = ()>) -> Result {
+    PDS.scope(Pds::start(None).await?, checks).await;
     Ok(())
 }
 
@@ -131,33 +143,72 @@ impl Protocol for BlueskyProtocol {
 
 const APP_PASSWORD: &str = "tests";
 
+fn app_password_value(password: &Mutex<String>) -> (String, SecretString) {
+    ("app_password".to_owned(), lock(password).as_str().into())
+}
+
 async fn create_app_password(server: &BlueskyServer, token: &str) -> Result<String> {
     let body = json!({ "name": APP_PASSWORD });
     let created = server.call("com.atproto.server.createAppPassword", Some(token), &body).await?;
     Ok(text(&created, "password")?.to_owned())
 }
 
-/// A new account on the server.
-pub(super) struct RealBluesky {
+pub struct RealBluesky {
     pds: Arc<Pds>,
     did: String,
     handle: String,
-    app_password: Mutex<String>,
+    /// `None` for an account that is connected on the server's pages.
+    app_password: Option<Mutex<String>>,
     /// Access token of the user's own session.
     token: String,
 }
 
 impl RealBluesky {
+    /// The account that a new server has, which is connected on the server's pages. The server must accept
+    /// this confidential client.
+    pub async fn start_alone(client: Option<ConfidentialClient>) -> Result<Self> {
+        let pds = Pds::start(client).await?;
+        let account = pds.server.account();
+        let (did, handle) = (account.did.clone(), account.handle.clone());
+        let body = json!({ "identifier": handle, "password": account.password });
+        let session = pds.server.call("com.atproto.server.createSession", None, &body).await?;
+        let token = text(&session, "accessJwt")?.to_owned();
+        Ok(Self { pds, did, handle, app_password: None, token })
+    }
+
+    pub fn did(&self) -> &str {
+        &self.did
+    }
+
+    pub fn handle(&self) -> &str {
+        &self.handle
+    }
+
+    /// The owner uses the server's pages in Chromium.
+    pub async fn sign_in(&self, sign_in: SignIn) -> Result<Redirected> {
+        self.pds.server.sign_in(sign_in).await
+    }
+
     async fn new_account(pds: Arc<Pds>) -> Result<Self> {
         let number = pds.accounts.fetch_add(1, Ordering::SeqCst);
         let (handle, email) = (format!("account{number}.test"), format!("{number}@example.com"));
         let body = json!({ "handle": handle, "password": "on-loopback", "email": email });
         let created = pds.server.call("com.atproto.server.createAccount", None, &body).await?;
         let (did, token) = (text(&created, "did")?.to_owned(), text(&created, "accessJwt")?.to_owned());
-        let app_password = create_app_password(&pds.server, &token).await?.into();
+        let app_password = Some(create_app_password(&pds.server, &token).await?.into());
         pds.proxy.reset();
         *lock(&pds.proxy.protocol.0) = Responses::default();
         Ok(Self { pds, did, handle, app_password, token })
+    }
+
+    /// The post with this URI, with `uri`, `cid` and `value`.
+    pub fn record(&self, uri: &str) -> Result<Value> {
+        let record = self.records().into_iter().find(|it| it["uri"] == uri);
+        record.ok_or_else(|| missing(uri))
+    }
+
+    pub async fn blob(&self, blob: &Value) -> Result<Vec<u8>> {
+        self.pds.server.blob(&self.did, text(&blob["ref"], "$link")?).await
     }
 
     fn call(&self, method: &str, body: &Value) -> Result<Value> {
@@ -166,13 +217,24 @@ impl RealBluesky {
 
     /// The account's records, oldest first.
     fn records(&self) -> Vec<Value> {
-        let mut records = wait_for(self.pds.server.posts_of(&self.did)).expect("the server lists them");
+        let mut records = wait_for(self.pds.server.posts(&self.did)).expect("the server lists them");
         let order = &lock(&self.pds.proxy.protocol.0).records;
         records.sort_by_key(|record| order.iter().position(|it| record["uri"] == *it));
         records
     }
 
-    fn public_post(&self, record: &Value) -> Result<PublicPost> {
+    /// The URI of the record that a reply follows, if the reply names it and the first record of its thread by
+    /// their hashes.
+    fn parent(reply: &Value, records: &[Value]) -> Option<String> {
+        let named = |name: &str| {
+            let is_named = |it: &&Value| it["uri"] == reply[name]["uri"] && it["cid"] == reply[name]["cid"];
+            records.iter().find(is_named)
+        };
+        let (root, parent) = (named("root")?, named("parent")?);
+        parent["uri"].as_str().filter(|_| root["value"]["reply"].is_null()).map(ToOwned::to_owned)
+    }
+
+    fn public_post(&self, record: &Value, records: &[Value]) -> Result<PublicPost> {
         let value = &record["value"];
         let embed = &value["embed"];
         let media = if embed["media"].is_object() { &embed["media"] } else { embed };
@@ -181,10 +243,9 @@ impl RealBluesky {
         let video = media.get("video").map(|it| (it, &media["alt"]));
         let mut files = Vec::new();
         for (blob, alt) in images.chain(video) {
-            let cid = text(&blob["ref"], "$link")?;
             files.push(PublicMedium {
                 mime_type: MimeType::parse(text(blob, "mimeType")?).expect("a type that the service knows"),
-                bytes: wait_for(self.pds.server.blob_of(&self.did, cid))?,
+                bytes: wait_for(self.blob(blob))?,
                 alt_text: alt.as_str().filter(|it| !it.is_empty()).map(ToOwned::to_owned),
             });
         }
@@ -192,7 +253,7 @@ impl RealBluesky {
             id: text(record, "uri")?.to_owned(),
             text: text(value, "text")?.to_owned(),
             media: files,
-            reply_to: value["reply"]["parent"]["uri"].as_str().map(ToOwned::to_owned),
+            reply_to: Self::parent(&value["reply"], records),
         })
     }
 }
@@ -219,16 +280,16 @@ impl FakePlatform for RealBluesky {
     }
 
     fn form_values(&self) -> FieldValues {
-        let values = [("handle", self.handle.as_str()), ("app_password", &lock(&self.app_password))];
-        values.map(|(name, value)| (name.to_owned(), value.into())).into()
+        let handle = [("handle".to_owned(), self.handle.as_str().into())];
+        handle.into_iter().chain(self.app_password.iter().map(app_password_value)).collect()
     }
 
     fn direct_form_values(&self) -> Option<FieldValues> {
-        Some(self.form_values())
+        self.app_password.as_ref().map(|_| self.form_values())
     }
 
     fn has_authorization_page(&self) -> bool {
-        false
+        self.app_password.is_none()
     }
 
     /// Access tokens stay valid for two hours after their session has ended.
@@ -241,7 +302,9 @@ impl FakePlatform for RealBluesky {
     }
 
     async fn redirect_url(&self, url: &str, decision: Decision) -> Url {
-        unreachable!("no page is opened: {url}, {decision:?}")
+        let sign_in = SignIn { decision, ..SignIn::at(url, "redirect") };
+        let redirected = self.sign_in(sign_in).await.expect("the server redirects the owner");
+        Url::parse(&redirected.to).expect("the server redirects to a URL")
     }
 
     fn inject_fault(&self, call: Call, fault: InjectedFault, count: usize) {
@@ -257,11 +320,15 @@ impl FakePlatform for RealBluesky {
         false
     }
 
-    /// The user replaces the app password.
+    /// The user replaces the app password, or revokes the access of the service, which must be the only
+    /// client of the account.
     fn revoke(&self) {
+        let Some(app_password) = &self.app_password else {
+            return wait_for(self.pds.server.revoke()).expect("the server lists the client");
+        };
         self.call("com.atproto.server.revokeAppPassword", &json!({ "name": APP_PASSWORD })).expect("it is revoked");
         let new = wait_for(create_app_password(&self.pds.server, &self.token));
-        *lock(&self.app_password) = new.expect("it is replaced");
+        *lock(app_password) = new.expect("it is replaced");
     }
 
     fn end_access_tokens(&self) {
@@ -284,7 +351,8 @@ impl FakePlatform for RealBluesky {
     }
 
     fn public_posts(&self) -> Vec<PublicPost> {
-        let posts: Result<_> = self.records().iter().map(|it| self.public_post(it)).collect();
+        let records = self.records();
+        let posts: Result<_> = records.iter().map(|it| self.public_post(it, &records)).collect();
         posts.expect("the server serves its files")
     }
 
