@@ -69,7 +69,10 @@ async fn invalid_profile_is_refused(deployment: &Deployment) -> Result {
         user.api.post("/profiles", &body).await?.invalid(&[field])?;
     }
     let id = integer(&user.api.post("/profiles", &json!({ "name": "a" })).await?.ok(201)?, "id")?;
-    user.api.patch(&format!("/profiles/{id}"), &json!({ "external_id": "new" })).await?.invalid(&["name"])?;
+    user.api
+        .patch(&format!("/profiles/{id}"), &json!({ "external_id": "new" }))
+        .await?
+        .invalid(&["external_id", "name"])?;
     user.api.get("/profiles?page=0").await?.invalid(&["page"])?;
     Ok(())
 }
