@@ -299,6 +299,6 @@ mod tests {
         assert_eq!(other.status, 404);
         assert_eq!(harness.visit_in(harness.browser_of_another(), &path(theirs, post)).await.status, 404);
         assert_eq!(harness.visit(&path(theirs, post)).await.status, 404);
-        assert_eq!(harness.visit(&path(account, account)).await.status, 404);
+        assert_eq!(harness.visit(&path(account, post + 1)).await.status, 404);
     }
 }
