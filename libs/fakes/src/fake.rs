@@ -12,7 +12,7 @@
 //! - [`exchanges`]: requests with their responses, for the comparison with recorded responses
 //! - [`fake_platform`]: the methods that fakes implement alike for the conformance suite
 //! - [`article`]: the text of articles in HTML
-//! - [`params`], [`echo`], [`wire`]: requests and responses
+//! - [`params`], [`schema`], [`echo`], [`wire`]: requests and responses
 //!
 //! These modules do not know the service: a fake refuses a request for documented reasons only.
 
@@ -28,6 +28,7 @@ pub mod limits;
 pub mod oauth;
 pub mod params;
 pub mod request_log;
+pub mod schema;
 pub(crate) mod server;
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,6 @@
 mod access;
 mod api_error;
 mod fake_platform;
-mod fields;
 mod front;
 mod media;
 mod text;
@@ -204,7 +203,11 @@ impl X {
 
     /// The options of the latest post.
     pub fn latest_fields(&self) -> Value {
-        self.fake.memory().tweets.last().map(|it| it.fields.clone()).unwrap_or_default()
+        let mut fields = self.fake.memory().tweets.last().map(|it| it.fields.clone()).unwrap_or_default();
+        if let Some(fields) = fields.as_object_mut() {
+            fields.retain(|name, _| !["text", "media", "reply"].contains(&name.as_str()));
+        }
+        fields
     }
 }
 

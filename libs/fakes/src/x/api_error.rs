@@ -7,6 +7,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::fake::oauth::Fault;
+use crate::fake::schema::Violation;
 
 #[derive(Debug)]
 pub(super) struct ApiError {
@@ -77,6 +78,12 @@ impl From<Fault> for ApiError {
             }
             _ => Self::forbidden("You are not permitted to perform this action."),
         }
+    }
+}
+
+impl From<Violation> for ApiError {
+    fn from(violation: Violation) -> Self {
+        Self::invalid(&violation.to_string())
     }
 }
 

@@ -14,9 +14,9 @@ use serde_json::{Map, Value, json};
 
 use super::access::{MEDIA, PARTS, STATUS};
 use super::api_error::ApiError;
-use super::fields::Fields;
 use super::{Fake, Memory};
 use crate::fake::params::{essence, parts};
+use crate::fake::schema::{self, Fields, Integer, Object, Required, TEXT, Text};
 
 /// The largest image, GIF and video: "5 MB", "15 MB", "512 MB". The documentation does not define
 /// MB; one million bytes is the safe reading.
@@ -39,8 +39,16 @@ const LOOK_AFTER: TimeDelta = TimeDelta::seconds(3);
 
 const UNSUPPORTED: &str = "Unsupported video format";
 
-/// Maximum characters of a description.
-const MAX_ALT_TEXT: usize = 1_000;
+const UPLOAD: Fields = &[
+    ("media_type", Required, TEXT),
+    ("media_category", Required, TEXT),
+    ("total_bytes", Required, Integer(1, MAX_VIDEO)),
+];
+
+const METADATA: Fields = &[
+    ("id", Required, TEXT),
+    ("metadata", Required, Object(&[("alt_text", Required, Object(&[("text", Required, Text(1, 1_000))]))])),
+];
 
 #[derive(Clone, Debug)]
 pub(super) struct File {
@@ -170,12 +178,10 @@ pub(super) async fn initialize(
     body: Bytes,
 ) -> Result<Json<Value>, ApiError> {
     fake.accept(&headers, "/2/media/upload/initialize", &["media.write"], PARTS)?;
-    let mut fields = Fields::parse(&body)?;
-    let (mime_type, category) = (fields.want("media_type")?, fields.want("media_category")?);
-    let size = fields.0.remove("total_bytes").and_then(|it| it.as_u64());
-    fields.end()?;
-    let category = Category::named(&category).ok_or_else(|| ApiError::invalid("$.media_category"))?;
-    let size = size.filter(|it| category.takes(&mime_type, *it));
+    let fields = schema::parse(&body, UPLOAD)?;
+    let text = |name: &str| fields[name].as_str().unwrap_or_default();
+    let category = Category::named(text("media_category")).ok_or_else(|| ApiError::invalid("$.media_category"))?;
+    let size = fields["total_bytes"].as_u64().filter(|it| category.takes(text("media_type"), *it));
     let size = size.ok_or_else(|| ApiError::invalid("$.media_type, or $.total_bytes: File size exceeds the limit"))?;
     let now = fake.clock.now();
     let mut memory = fake.memory();
@@ -270,23 +276,15 @@ pub(super) async fn describe(
     body: Bytes,
 ) -> Result<Json<Value>, ApiError> {
     fake.accept(&headers, "/2/media/metadata", &["media.write"], MEDIA)?;
-    let mut fields = Fields::parse(&body)?;
-    let id = fields.want("id")?;
-    let missing = || ApiError::invalid("$.metadata.alt_text.text");
-    let mut metadata = fields.object("metadata")?.ok_or_else(missing)?;
-    let mut alt_text = metadata.object("alt_text")?.ok_or_else(missing)?;
-    let text = alt_text.want("text")?;
-    fields.end().and(metadata.end()).and(alt_text.end())?;
+    let fields = schema::parse(&body, METADATA)?;
+    let id = fields["id"].as_str().unwrap_or_default();
     let now = fake.clock.now();
     let mut memory = fake.memory();
-    let file = memory.file(&id, now)?;
-    if matches!(file.category, Category::Video | Category::LongVideo)
-        || text.is_empty()
-        || MAX_ALT_TEXT < text.chars().count()
-    {
-        return Err(ApiError::invalid("The alt text is too long, or of a video"));
+    let file = memory.file(id, now)?;
+    if matches!(file.category, Category::Video | Category::LongVideo) {
+        return Err(ApiError::invalid("Videos have no alt text"));
     }
-    file.words = Some(text);
+    file.words = fields["metadata"]["alt_text"]["text"].as_str().map(str::to_owned);
     Ok(Json(json!({ "data": { "id": id } })))
 }
 

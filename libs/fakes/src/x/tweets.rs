@@ -12,9 +12,11 @@ use serde_json::{Value, json};
 
 use super::access::{TIMELINE, TWEETS};
 use super::api_error::ApiError;
-use super::fields::Fields;
 use super::{Fake, ID, Memory, Spelling, text};
 use crate::fake::params::essence;
+use crate::fake::schema::{
+    self, Boolean, Digits, Fields, Integer, Kind, List, Object, OneOf, Optional, Required, TEXT, Text,
+};
 
 #[derive(Clone, Debug)]
 pub(super) struct Tweet {
@@ -22,12 +24,30 @@ pub(super) struct Tweet {
     pub(super) text: String,
     /// The ids of its files.
     pub(super) media: Vec<String>,
-    /// The options.
+    /// The request.
     pub(super) fields: Value,
     /// The post that it replies to.
     pub(super) parent: Option<String>,
     at: DateTime<Utc>,
 }
+
+const TWEET_ID: Kind = Digits(1, 19);
+
+const POLL: Fields =
+    &[("options", Required, List(2, 4, &Text(1, 25))), ("duration_minutes", Required, Integer(5, 10_080))];
+
+/// `CreatePostsRequest` in the API description, except that the text is required: the backend rejects an absent one.
+const TWEET: Fields = &[
+    ("text", Required, TEXT),
+    ("media", Optional, Object(&[("media_ids", Required, List(1, 4, &TWEET_ID))])),
+    ("reply", Optional, Object(&[("in_reply_to_tweet_id", Required, TWEET_ID)])),
+    ("quote_tweet_id", Optional, TWEET_ID),
+    ("poll", Optional, Object(POLL)),
+    ("reply_settings", Optional, OneOf(&["following", "mentionedUsers", "subscribers", "verified"])),
+    ("community_id", Optional, TWEET_ID),
+    ("made_with_ai", Optional, Boolean),
+    ("paid_partnership", Optional, Boolean),
+];
 
 /// `POST /2/tweets`
 pub(super) async fn create(
@@ -39,18 +59,14 @@ pub(super) async fn create(
     if essence(&headers) != "application/json" {
         return Err(ApiError::invalid("The body is no JSON"));
     }
-    let mut fields = Fields::parse(&body)?;
-    let text = fields.text("text")?;
-    let media = ids(fields.object("media")?)?;
-    let further = further(&mut fields, !media.is_empty())?;
-    let parent = fields.object("reply")?.map(read_reply).transpose()?;
-    fields.end()?;
+    let fields = schema::parse(&body, TWEET)?;
+    check_options(&fields)?;
+    let media: Vec<String> = serde_json::from_value(fields["media"]["media_ids"].clone()).unwrap_or_default();
+    let parent = fields["reply"]["in_reply_to_tweet_id"].as_str().map(str::to_owned);
     let now = fake.clock.now();
     let mut memory = fake.memory();
-    // According to the API description, the backend rejects an absent text.
-    let text = text.ok_or_else(|| ApiError::invalid("text is missing but it is required"))?;
     // X trims the text.
-    let text = text.trim().to_owned();
+    let text = fields["text"].as_str().unwrap_or_default().trim().to_owned();
     if text.is_empty() && media.is_empty() {
         return Err(ApiError::invalid("text is empty"));
     }
@@ -66,87 +82,19 @@ pub(super) async fn create(
     if memory.tweets.iter().any(|it| it.text == text && it.media == media) {
         return Err(ApiError::forbidden("You are not allowed to create a Tweet with duplicate content."));
     }
-    let id = memory.add(&text, media, further, parent, now);
+    let id = memory.add(&text, media, fields, parent, now);
     let response = json!({ "data": { "id": id, "text": text, "edit_history_post_ids": [id] } });
     Ok((StatusCode::CREATED, Json(response)))
 }
 
-/// The media ids of a post.
-fn ids(media: Option<Fields>) -> Result<Vec<String>, ApiError> {
-    let Some(mut media) = media else { return Ok(Vec::new()) };
-    let ids = media.0.remove("media_ids").unwrap_or_default();
-    media.end()?;
-    let ids: Vec<String> =
-        serde_json::from_value(ids).map_err(|_| ApiError::invalid("$.media.media_ids: array expected"))?;
-    let is_id = |it: &String| (1..=19).contains(&it.len()) && it.bytes().all(|it| it.is_ascii_digit());
-    if (1..=4).contains(&ids.len()) && ids.iter().all(is_id) {
-        Ok(ids)
-    } else {
-        Err(ApiError::invalid("$.media.media_ids: 1 to 4 ids of 1 to 19 digits"))
-    }
-}
-
-/// The options of a post.
-fn further(fields: &mut Fields, has_media: bool) -> Result<Value, ApiError> {
-    let mut further = json!({});
-    if let Some(who) = fields.text("reply_settings")? {
-        if !["following", "mentionedUsers", "subscribers", "verified"].contains(&who.as_str()) {
-            return Err(ApiError::invalid("$.reply_settings: does not have a value in the enumeration"));
-        }
-        further["reply_settings"] = who.into();
-    }
-    for name in ["quote_tweet_id", "community_id"] {
-        if let Some(id) = fields.text(name)? {
-            if id.len() > 19 || !id.bytes().all(|it| it.is_ascii_digit()) {
-                return Err(ApiError::invalid(&format!("$.{name}: does not match the regex pattern")));
-            }
-            further[name] = id.into();
-        }
-    }
-    if let Some(poll) = fields.object("poll")? {
-        further["poll"] = read_poll(poll)?;
-    }
-    let has_poll = further["poll"].is_object();
-    if 1 < [has_media, further["quote_tweet_id"].is_string(), has_poll].into_iter().filter(|it| *it).count() {
+fn check_options(fields: &Value) -> Result<(), ApiError> {
+    if 1 < ["media", "quote_tweet_id", "poll"].iter().filter(|it| fields.get(**it).is_some()).count() {
         return Err(ApiError::invalid("Quote, poll and media exclude each other"));
     }
-    for name in ["made_with_ai", "paid_partnership"] {
-        match fields.0.remove(name) {
-            None => {}
-            Some(Value::Bool(flag)) => further[name] = flag.into(),
-            Some(_) => return Err(ApiError::invalid(&format!("$.{name}: boolean expected"))),
-        }
-    }
-    Ok(further)
-}
-
-/// The id in `CreatePostsReply`.
-fn read_reply(mut reply: Fields) -> Result<String, ApiError> {
-    let id = reply.want("in_reply_to_tweet_id")?;
-    reply.end()?;
-    let is_id = (1..=19).contains(&id.len()) && id.bytes().all(|it| it.is_ascii_digit());
-    let wrong = || ApiError::invalid("$.reply.in_reply_to_tweet_id: does not match the regex pattern");
-    is_id.then_some(id).ok_or_else(wrong)
-}
-
-/// A poll: `CreatePostsPoll`. The API description does not forbid equal options; the fake does,
-/// because voters cannot distinguish them.
-fn read_poll(mut poll: Fields) -> Result<Value, ApiError> {
-    let minutes = poll.0.remove("duration_minutes").and_then(|it| it.as_i64());
-    let options: Vec<String> = poll
-        .0
-        .remove("options")
-        .and_then(|it| serde_json::from_value(it).ok())
-        .ok_or_else(|| ApiError::invalid("$.poll.options: array of strings expected"))?;
-    poll.end()?;
-    let are_fine = options.iter().all(|it| !it.trim().is_empty() && it.chars().count() <= 25)
-        && options.iter().collect::<BTreeSet<_>>().len() == options.len();
-    if !(2..=4).contains(&options.len()) || !are_fine {
-        return Err(ApiError::invalid("$.poll.options: 2-4 choices, 1-25 characters each"));
-    }
-    let minutes = minutes.filter(|it| (5..=10_080).contains(it));
-    let minutes = minutes.ok_or_else(|| ApiError::invalid("$.poll.duration_minutes: 5 to 10080"))?;
-    Ok(json!({ "options": options, "duration_minutes": minutes }))
+    // The API description does not forbid these, but voters cannot distinguish equal options.
+    let options = fields["poll"]["options"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let distinct: BTreeSet<_> = options.iter().filter_map(Value::as_str).filter(|it| !it.trim().is_empty()).collect();
+    if distinct.len() == options.len() { Ok(()) } else { Err(ApiError::invalid("$.poll.options: blank or equal")) }
 }
 
 /// `GET /2/users/{id}/tweets`
@@ -271,5 +219,35 @@ impl Memory {
         }
         // Its parent may be deleted.
         first.parent.as_ref().unwrap_or(&first.id).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::schema::testing::assert_refuses;
+
+    #[test]
+    fn invalid_fields_of_tweets_are_refused() {
+        let valid = json!({ "text": "", "reply_settings": "following", "media": { "media_ids": ["1"] },
+            "reply": { "in_reply_to_tweet_id": "1" }, "poll": { "options": ["a", "b"], "duration_minutes": 5 } });
+        let (long, many) = ("1".repeat(26), ["1", "2", "3", "4", "5"]);
+        let wrong = json!({
+            "/text": [null], "/text ": [null], "/other": [1], "/reply_settings": ["everyone"],
+            "/media/media_ids": [[], many], "/media/media_ids/0": [1], "/media/other": [1],
+            "/reply/in_reply_to_tweet_id ": [null], "/reply/in_reply_to_tweet_id": ["a"],
+            "/quote_tweet_id": ["12345678901234567890"], "/community_id": ["cats"], "/poll/options": [["a"], many],
+            "/poll/options/1": [long], "/poll/duration_minutes": [4, 10_081], "/poll/duration_minutes ": [null],
+            "/made_with_ai": ["true"], "/paid_partnership": [1],
+        });
+        assert_refuses(TWEET, &valid, &wrong);
+        for wrong in [
+            json!({ "text": "", "quote_tweet_id": "1", "media": { "media_ids": ["1"] } }),
+            json!({ "text": "", "quote_tweet_id": "1", "poll": { "options": ["a", "b"], "duration_minutes": 5 } }),
+            json!({ "text": "", "poll": { "options": ["a", "a"], "duration_minutes": 5 } }),
+            json!({ "text": "", "poll": { "options": ["a", " "], "duration_minutes": 5 } }),
+        ] {
+            check_options(&wrong).expect_err("rules between fields");
+        }
     }
 }
