@@ -7,8 +7,8 @@
 mod api_error;
 pub mod bot;
 mod fake_platform;
-mod fields;
 mod files;
+mod message;
 mod oauth;
 mod send;
 mod webhooks;

@@ -7,8 +7,8 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::fake::limits::LimitUsage;
+use crate::fake::schema::{Problem, Violation};
 
-/// An error response with Discord's JSON body.
 #[derive(Debug)]
 pub(super) struct ApiError {
     status: StatusCode,
@@ -36,10 +36,9 @@ impl ApiError {
         for name in path.rsplit('.') {
             errors = json!({ name: errors });
         }
-        let refusal = Self::bad(50_035, "Invalid Form Body");
-        let mut body = refusal.body;
-        body["errors"] = errors;
-        Self { body, ..refusal }
+        let mut refusal = Self::bad(50_035, "Invalid Form Body");
+        refusal.body["errors"] = errors;
+        refusal
     }
 
     pub(super) fn unknown_webhook() -> Self {
@@ -80,6 +79,20 @@ pub(super) fn rate_headers(usage: &LimitUsage, now: DateTime<Utc>) -> Vec<(&'sta
         ("x-ratelimit-reset-after", format!("{:.3}", (usage.resets_at - now).as_seconds_f64())),
         ("x-ratelimit-bucket", "abcd1234".to_owned()),
     ]
+}
+
+impl From<Violation> for ApiError {
+    fn from(Violation { path, problem }: Violation) -> Self {
+        let (code, message) = match problem {
+            Problem::Unknown => ("UNKNOWN", "There is no such field.".to_owned()),
+            Problem::Missing => ("BASE_TYPE_REQUIRED", "This field is required".to_owned()),
+            Problem::WrongType => ("TYPE_CONVERT", "Could not interpret this value.".to_owned()),
+            Problem::WrongValue => ("BASE_TYPE_CHOICES", "This value is not permitted.".to_owned()),
+            Problem::TooShort(min) => ("BASE_TYPE_MIN_LENGTH", format!("Must be {min} or more in length.")),
+            Problem::TooLong(max) => ("BASE_TYPE_MAX_LENGTH", format!("Must be {max} or fewer in length.")),
+        };
+        Self::field(&path.trim_start_matches('/').replace('/', "."), code, &message)
+    }
 }
 
 impl IntoResponse for ApiError {

@@ -6,7 +6,7 @@ use axum::extract::{FromRequest, Multipart, Request};
 use bytes::Bytes;
 use domain::media::MimeType;
 use http::{StatusCode, header};
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
 use super::api_error::ApiError;
 use crate::fake::params::essence;
@@ -17,9 +17,8 @@ const MAX_REQUEST: usize = 25 << 20;
 /// Maximum file size in a server without boosts: 10 MiB.
 const MAX_FILE: usize = 10 << 20;
 
-/// A parsed request body.
 pub(super) struct Body {
-    pub(super) payload: Map<String, Value>,
+    pub(super) payload: Value,
     /// By `n` in `files[n]`.
     pub(super) files: BTreeMap<u64, File>,
 }
@@ -81,7 +80,7 @@ impl Body {
         if 10 < files.len() {
             return Err(ApiError::bad(30_015, "Maximum number of attachments in a message reached (10)"));
         }
-        Ok(Self { payload: payload.unwrap_or_default(), files })
+        Ok(Self { payload: payload.unwrap_or_else(|| json!({})), files })
     }
 }
 
@@ -90,11 +89,8 @@ fn has_matching_extension(file_name: &str, mime_type: MimeType) -> bool {
     file_name.rsplit_once('.').is_some_and(|(stem, end)| !stem.is_empty() && end == mime_type.extension())
 }
 
-fn parse_object(body: &[u8]) -> Result<Map<String, Value>, ApiError> {
-    match serde_json::from_slice(body) {
-        Ok(Value::Object(fields)) => Ok(fields),
-        _ => Err(not_json()),
-    }
+fn parse_object(body: &[u8]) -> Result<Value, ApiError> {
+    serde_json::from_slice(body).ok().filter(Value::is_object).ok_or_else(not_json)
 }
 
 fn not_json() -> ApiError {

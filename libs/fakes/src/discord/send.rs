@@ -2,24 +2,38 @@
 
 use std::sync::Arc;
 
-use crate::conformance::fake_platform::PublicMedium;
 use axum::Json;
 use axum::extract::{Path, RawQuery, Request, State};
 use axum::response::{AppendHeaders, IntoResponse, Response};
 use chrono::TimeDelta;
 use http::StatusCode;
-use serde_json::{Value, json};
+use serde_json::json;
 use url::{Url, form_urlencoded};
 
 use super::api_error::{ApiError, rate_headers};
-use super::fields::Fields;
 use super::files::Body;
+use super::message::{ALLOWED_MENTIONS, ATTACHMENTS, CONTENT, FLAGS, MessageBody};
 use super::{CHANNEL, Fake, Message};
 use crate::fake::limits::{Limit, WindowStart};
+use crate::fake::schema::{self, Fields, Nullable, Pattern, Text};
 
 /// Message limit of a webhook, as in Discord's responses: 5 in 2 seconds.
 const PER_WEBHOOK: Limit =
     Limit { name: "webhook", max: 5, period: TimeDelta::seconds(2), window_start: WindowStart::FirstRequest };
+
+const MESSAGE: Fields = &[
+    CONTENT,
+    FLAGS,
+    ALLOWED_MENTIONS,
+    ATTACHMENTS,
+    ("username", Nullable, Text(1, 80)),
+    ("avatar_url", Nullable, Pattern(is_web_url)),
+    ("thread_name", Nullable, Text(0, 100)),
+];
+
+fn is_web_url(text: &str) -> bool {
+    text.len() <= 2_048 && Url::parse(text).is_ok_and(|it| matches!(it.scheme(), "http" | "https"))
+}
 
 /// Sends a message. The response has the message only with `wait`.
 pub(super) async fn execute(
@@ -67,41 +81,58 @@ fn waits(query: &str) -> Result<bool, ApiError> {
 }
 
 fn message(fake: &Fake, Body { payload, files }: Body) -> Result<Message, ApiError> {
-    let mut fields = Fields(payload.clone());
-    let text = fields.text("content", 0, 2_000)?.unwrap_or_default().trim().to_owned();
-    if let Some(name) = fields.text("username", 1, 80)? {
-        let lower = name.to_lowercase();
-        if let Some(word) = ["clyde", "discord"].into_iter().find(|it| lower.contains(it)) {
-            let message = format!("Username cannot contain \"{word}\"");
-            return Err(ApiError::field("username", "USERNAME_INVALID_CONTAINS", &message));
+    schema::check(&payload, MESSAGE)?;
+    let text = |name: &str| payload[name].as_str().unwrap_or_default();
+    let username = text("username").to_lowercase();
+    if let Some(word) = ["clyde", "discord"].into_iter().find(|it| username.contains(it)) {
+        let message = format!("Username cannot contain \"{word}\"");
+        return Err(ApiError::field("username", "USERNAME_INVALID_CONTAINS", &message));
+    }
+    match (fake.memory().is_forum, text("thread_name").trim().is_empty()) {
+        (true, true) => {
+            let message = "Webhooks posted to forum channels must have a thread_name or thread_id";
+            return Err(ApiError::bad(220_001, message));
+        }
+        (false, false) => {
+            return Err(ApiError::bad(220_003, "Webhooks can only create threads in forum channels"));
+        }
+        _ => {}
+    }
+    let MessageBody { text, media, .. } = MessageBody::read(&payload, files)?;
+    Ok(Message { id: fake.memory().id(), text, media, payload })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::Value;
+
+    use super::*;
+    use crate::fake::schema::testing::assert_refuses;
+
+    #[test]
+    fn invalid_fields_of_messages_are_refused() {
+        let valid = json!({ "content": null, "flags": 4, "allowed_mentions": { "parse": ["users"] },
+            "attachments": [{ "id": "0", "filename": "a.png", "description": "" }], "avatar_url": "https://a.invalid" });
+        let long = |length: usize| Value::from("x".repeat(length));
+        let attachment = json!({ "id": 0 });
+        let wrong = json!({
+            "/other": [1], "/content": [long(2_001), 1], "/flags": [null], "/allowed_mentions ": [null],
+            "/allowed_mentions": [null], "/allowed_mentions/parse/0": ["here"], "/allowed_mentions/other": [1],
+            "/attachments": [null, vec![attachment; 11]], "/attachments/0": [0], "/attachments/0/id ": [null],
+            "/attachments/0/filename": [""], "/attachments/0/description": [long(1_025)],
+            "/attachments/0/other": [1], "/username": ["", long(81)], "/avatar_url": ["", "ftp://a.invalid"],
+            "/thread_name": [long(101)],
+        });
+        assert_refuses(MESSAGE, &valid, &wrong);
+        for wrong in [
+            json!({ "content": " " }),
+            json!({ "content": "a", "flags": 8 }),
+            json!({ "content": "a", "allowed_mentions": { "parse": ["users"], "users": ["1"] } }),
+            json!({ "content": "a", "attachments": [{ "id": 0 }] }),
+        ] {
+            assert!(MessageBody::read(&wrong, BTreeMap::new()).is_err(), "{wrong}");
         }
     }
-    if let Some(address) = fields.text("avatar_url", 1, 2_048)?
-        && !Url::parse(&address).is_ok_and(|it| matches!(it.scheme(), "http" | "https"))
-    {
-        return Err(ApiError::field("avatar_url", "URL_TYPE_INVALID_URL", "Not a well formed URL."));
-    }
-    let thread_name = fields.text("thread_name", 0, 100)?.filter(|it| !it.trim().is_empty());
-    let is_forum = fake.memory().is_forum;
-    if is_forum && thread_name.is_none() {
-        return Err(ApiError::bad(220_001, "Webhooks posted to forum channels must have a thread_name or thread_id"));
-    }
-    if !is_forum && thread_name.is_some() {
-        return Err(ApiError::bad(220_003, "Webhooks can only create threads in forum channels"));
-    }
-    fields.flags()?;
-    fields.check_allowed_mentions()?;
-    let attachments = fields.attachments(&files)?;
-    fields.refuse_unknown()?;
-    if text.is_empty() && files.is_empty() {
-        return Err(ApiError::bad(50_006, "Cannot send an empty message"));
-    }
-    let find_alt_text = |number: u64| attachments.iter().find(|it| it.0 == number).and_then(|it| it.1.clone());
-    let media = files.into_iter().map(|(number, file)| PublicMedium {
-        mime_type: file.mime_type,
-        bytes: file.bytes.to_vec(),
-        alt_text: find_alt_text(number).filter(|it| !it.is_empty()),
-    });
-    let media = media.collect();
-    Ok(Message { id: fake.memory().id(), text, media, payload: Value::Object(payload) })
 }

@@ -10,8 +10,8 @@ use platforms::{AppCredentials, FieldValues};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::messages::MessageBody;
 use super::{DiscordBot, Fake, GENERAL, Message, SERVER, TOKEN};
+use crate::discord::message::MessageBody;
 use crate::discord::webhooks;
 use crate::fake::fake_platform::{fake_platform, trims_texts};
 use crate::fake::front::FaultInjection;
@@ -68,7 +68,7 @@ impl FakePlatform for DiscordBot {
         let mut memory = self.fake.memory();
         let body = MessageBody { text: text.to_owned(), media: Vec::new(), names: Vec::new() };
         let id = memory.id(now);
-        memory.post(body, (GENERAL.to_owned(), id), None, serde_json::Map::new(), now);
+        memory.post(body, (GENERAL.to_owned(), id), None, json!({}), now);
     }
 
     fn public_posts(&self) -> Vec<PublicPost> {

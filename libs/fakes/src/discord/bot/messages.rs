@@ -8,15 +8,16 @@ use axum::extract::{Path, RawQuery, Request, State};
 use axum::response::{AppendHeaders, IntoResponse, Response};
 use chrono::{DateTime, TimeDelta, Utc};
 use http::{HeaderMap, StatusCode};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use url::form_urlencoded;
 
 use super::permissions::{ATTACH, HISTORY, IN_THREADS, SEND, VIEW};
 use super::{BOT, Fake, GUILD, Memory, Message};
 use crate::discord::api_error::{ApiError, rate_headers};
-use crate::discord::fields::Fields;
-use crate::discord::files::{Body, File};
+use crate::discord::files::Body;
+use crate::discord::message::{ALLOWED_MENTIONS, ATTACHMENTS, CONTENT, FLAGS, MessageBody};
 use crate::fake::limits::{Limit, LimitUsage, WindowStart};
+use crate::fake::schema::{self, Boolean, Fields, Nullable, Object, Optional, Required, TEXT, Text};
 
 /// Message limit of a channel, as in Discord's responses: 5 in 5 seconds.
 const PER_CHANNEL: Limit =
@@ -38,32 +39,16 @@ impl Fake {
     }
 }
 
-/// The content of a message for a channel or a thread.
-pub(super) struct MessageBody {
-    pub(super) text: String,
-    pub(super) media: Vec<PublicMedium>,
-    pub(super) names: Vec<String>,
-}
-
-impl MessageBody {
-    pub(super) fn read(fields: &mut Fields, files: std::collections::BTreeMap<u64, File>) -> Result<Self, ApiError> {
-        let text = fields.text("content", 0, 2_000)?.unwrap_or_default().trim().to_owned();
-        fields.flags()?;
-        fields.check_allowed_mentions()?;
-        let attachments = fields.attachments(&files)?;
-        if text.is_empty() && files.is_empty() {
-            return Err(ApiError::bad(50_006, "Cannot send an empty message"));
-        }
-        let find_alt_text = |number: u64| attachments.iter().find(|it| it.0 == number).and_then(|it| it.1.clone());
-        let names = files.values().map(|it| it.name.clone()).collect();
-        let media = files.into_iter().map(|(number, file)| PublicMedium {
-            mime_type: file.mime_type,
-            bytes: file.bytes.to_vec(),
-            alt_text: find_alt_text(number).filter(|it| !it.is_empty()),
-        });
-        Ok(Self { text, media: media.collect(), names })
-    }
-}
+const MESSAGE: Fields = &[
+    CONTENT,
+    FLAGS,
+    ALLOWED_MENTIONS,
+    ATTACHMENTS,
+    ("nonce", Nullable, Text(1, 25)),
+    ("enforce_nonce", Optional, Boolean),
+    // "When sending, only `message_id` is required."
+    ("message_reference", Optional, Object(&[("message_id", Required, TEXT)])),
+];
 
 impl Memory {
     /// Adds a message of the bot.
@@ -72,11 +57,10 @@ impl Memory {
         body: MessageBody,
         (channel, id): (String, String),
         nonce: Option<String>,
-        payload: Map<String, Value>,
+        payload: Value,
         at: DateTime<Utc>,
     ) -> &Message {
         let MessageBody { text, media, names } = body;
-        let payload = Value::Object(payload);
         self.messages.push(Message { id, channel, is_ours: true, text, media, names, nonce, at, payload });
         &self.messages[self.messages.len() - 1]
     }
@@ -92,18 +76,15 @@ impl Memory {
         }
     }
 
-    /// Checks that a reply refers to a message of the same channel. "When sending, only `message_id` is required."
-    fn check_reference(&self, channel: &str, reference: &Value) -> Result<(), ApiError> {
-        let wrong = |code: &str, message: &str| Err(ApiError::field("message_reference", code, message));
-        let id = reference.as_object().filter(|it| it.len() == 1).and_then(|it| it.get("message_id")?.as_str());
-        let Some(id) = id else { return wrong("BASE_TYPE_REQUIRED", "Name only the message.") };
+    /// Checks that a reply refers to a message of the same channel.
+    fn check_reference(&self, channel: &str, id: &str) -> Result<(), ApiError> {
         if !self.channel(channel, VIEW)?.permits(HISTORY) {
             let message = "Cannot reply without permission to read message history";
             return Err(ApiError::new(StatusCode::FORBIDDEN, 160_002, message));
         }
         match self.messages.iter().find(|it| it.channel == channel && it.id == id) {
             Some(_) => Ok(()),
-            None => wrong("MESSAGE_REFERENCE_UNKNOWN_MESSAGE", "Unknown message"),
+            None => Err(ApiError::field("message_reference", "MESSAGE_REFERENCE_UNKNOWN_MESSAGE", "Unknown message")),
         }
     }
 }
@@ -163,20 +144,13 @@ pub(super) async fn create(
     if !files.is_empty() {
         memory.channel(&channel, ATTACH)?;
     }
-    let mut fields = Fields(payload.clone());
-    let nonce = fields.text("nonce", 1, 25)?;
-    let is_enforced = match fields.0.remove("enforce_nonce") {
-        None => false,
-        Some(Value::Bool(it)) => it,
-        Some(_) => {
-            return Err(ApiError::field("enforce_nonce", "BOOLEAN_TYPE_CONVERT", "Must be either true or false."));
-        }
-    };
-    if let Some(reference) = fields.0.remove("message_reference") {
-        memory.check_reference(&channel, &reference)?;
+    schema::check(&payload, MESSAGE)?;
+    let nonce = payload["nonce"].as_str().map(str::to_owned);
+    let is_enforced = payload["enforce_nonce"] == true;
+    if let Some(id) = payload["message_reference"]["message_id"].as_str() {
+        memory.check_reference(&channel, id)?;
     }
-    let body = MessageBody::read(&mut fields, files)?;
-    fields.refuse_unknown()?;
+    let body = MessageBody::read(&payload, files)?;
     let now = fake.clock.now();
     // "Sending a message will automatically unarchive the thread".
     if let Some(thread) = memory.threads.iter_mut().find(|it| it.id == channel) {

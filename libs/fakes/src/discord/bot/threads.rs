@@ -10,12 +10,12 @@ use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 use url::form_urlencoded;
 
-use super::messages::MessageBody;
 use super::permissions::{ATTACH, HISTORY, SEND, VIEW};
 use super::{BOT, Fake, GUILD, Thread};
 use crate::discord::api_error::{ApiError, rate_headers};
-use crate::discord::fields::Fields;
 use crate::discord::files::Body;
+use crate::discord::message::{ALLOWED_MENTIONS, ATTACHMENTS, CONTENT, FLAGS, MessageBody};
+use crate::fake::schema::{self, Fields, Object, Pattern, Required};
 
 impl Thread {
     /// The channel resource.
@@ -38,6 +38,11 @@ impl Thread {
     }
 }
 
+const FORUM_POST: Fields = &[
+    ("name", Required, Pattern(|it| !it.trim().is_empty() && it.chars().count() <= 100)),
+    ("message", Required, Object(&[CONTENT, FLAGS, ALLOWED_MENTIONS, ATTACHMENTS])),
+];
+
 /// Start Thread in Forum or Media Channel.
 pub(super) async fn begin(
     State(fake): State<Arc<Fake>>,
@@ -55,19 +60,14 @@ pub(super) async fn begin(
     if !files.is_empty() {
         memory.channel(&forum, ATTACH)?;
     }
-    let mut fields = Fields(payload.clone());
-    let required = |name| ApiError::field(name, "BASE_TYPE_REQUIRED", "This field is required");
-    let name = fields.text("name", 1, 100)?.filter(|it| !it.trim().is_empty()).ok_or_else(|| required("name"))?;
-    let Some(Value::Object(message)) = fields.0.remove("message") else { return Err(required("message")) };
-    fields.refuse_unknown()?;
-    let mut message = Fields(message);
-    let body = MessageBody::read(&mut message, files)?;
-    message.refuse_unknown()?;
+    schema::check(&payload, FORUM_POST)?;
+    let body = MessageBody::read(&payload["message"], files)?;
     if memory.requires_tags {
         return Err(ApiError::tag_required());
     }
     let now = fake.clock.now();
     let id = memory.id(now);
+    let name = payload["name"].as_str().unwrap_or_default().to_owned();
     memory.threads.push(Thread { id: id.clone(), forum, name, archived_at: None });
     let thread = memory.threads[memory.threads.len() - 1].to_json();
     let first = memory.post(body, (id.clone(), id), None, payload, now).to_json(true);
