@@ -8,7 +8,6 @@ mod access;
 mod api_error;
 mod comments;
 mod fake_platform;
-mod fields;
 mod files;
 mod front;
 mod little;

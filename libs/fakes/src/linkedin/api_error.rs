@@ -6,8 +6,8 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::fake::oauth::Fault;
+use crate::fake::schema::{Problem, Violation};
 
-/// An error response.
 #[derive(Debug)]
 pub(super) struct ApiError {
     status: StatusCode,
@@ -70,7 +70,6 @@ impl ApiError {
     }
 }
 
-/// The error for a rejected token.
 impl From<Fault> for ApiError {
     fn from(error: Fault) -> Self {
         match error {
@@ -86,6 +85,21 @@ impl From<Fault> for ApiError {
             }
             _ => Self::denied("Not enough permissions to access this resource"),
         }
+    }
+}
+
+impl From<Violation> for ApiError {
+    fn from(violation: Violation) -> Self {
+        let code = match (violation.path.as_str(), violation.problem) {
+            ("", _) => "INVALID_BODY",
+            ("/author", Problem::WrongValue) | ("/content/article/thumbnail", _) => "INVALID_URN_TYPE",
+            ("/content/multiImage/images", _) => "FIELD_ARRAY_SIZE_TOO_HIGH",
+            (_, Problem::Unknown) => "UNPERMITTED_FIELD",
+            (_, Problem::Missing) => "MISSING_FIELD",
+            (_, Problem::TooLong(_)) => "FIELD_LENGTH_TOO_LONG",
+            _ => "INVALID_VALUE_FOR_FIELD",
+        };
+        Self::bad(code, &violation.to_string())
     }
 }
 

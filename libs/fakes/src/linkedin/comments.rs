@@ -10,12 +10,17 @@ use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
 use super::api_error::ApiError;
-use super::fields::Fields;
 use super::organizations::asked;
 use super::{Fake, MEMBER_URN};
+use crate::fake::schema::{self, Fields, Kind, Object, Pattern, Required, TEXT};
 
-/// The maximum length of a comment.
-const MAX_TEXT: usize = 1_250;
+const COMMENT: Fields = &[
+    ("actor", Required, TEXT),
+    ("object", Required, TEXT),
+    ("message", Required, Object(&[("text", Required, COMMENT_TEXT)])),
+];
+
+const COMMENT_TEXT: Kind = Pattern(|it| (1..=1_250).contains(&it.encode_utf16().count()));
 
 /// `POST /rest/socialActions/{urn}/comments`. The text is plain: no character truncates it, and a
 /// backslash is shown.
@@ -29,19 +34,15 @@ pub(super) async fn create(
     let scopes = ["w_member_social_feed", "w_organization_social_feed"];
     let grant = fake.authorize_rest(&headers, "/rest/socialActions", &scopes)?;
     ApiError::check_encoded(uri.path())?;
-    let mut fields = Fields::parse(&body)?;
-    let (actor, object) = (fields.text("actor")?, fields.text("object")?);
-    let mut message = Fields(fields.take("message")?.as_object().cloned().unwrap_or_default());
-    fields.end()?;
-    let text = message.text("text")?;
-    message.end()?;
+    let comment = schema::parse(&body, COMMENT)?;
+    let (actor, text) = (schema::text(&comment, "actor"), schema::text(&comment["message"], "text"));
     let mut memory = fake.memory();
     let needed = if actor == MEMBER_URN { scopes[0] } else { scopes[1] };
     if !memory.may_post(&actor) || !grant.scopes.iter().any(|it| it == needed) {
         return Err(ApiError::denied("Not enough permissions to access: partnerApiSocialActions.CREATE"));
     }
-    if object != urn || text.is_empty() || MAX_TEXT < text.encode_utf16().count() {
-        return Err(ApiError::bad("INVALID_VALUE_FOR_FIELD", "/object or /message/text"));
+    if comment["object"] != urn.as_str() {
+        return Err(ApiError::bad("INVALID_VALUE_FOR_FIELD", "/object"));
     }
     if !memory.posts.iter().any(|it| it.urn == urn) {
         return Err(ApiError::not_found());

@@ -13,10 +13,10 @@ use http::{HeaderMap, StatusCode, header};
 use serde_json::{Value, json};
 
 use super::api_error::ApiError;
-use super::fields::Fields;
 use super::{Fake, Memory};
 use crate::fake::oauth::{Grant, secret};
 use crate::fake::params::{bearer, essence};
+use crate::fake::schema::{self, Any, Boolean, Fields, Integer, Object, Required, TEXT};
 
 const MAX_PIXELS: u64 = 36_152_320;
 
@@ -38,6 +38,23 @@ const READ_LAG: TimeDelta = TimeDelta::seconds(6);
 
 /// Either scope permits uploads.
 const SCOPES: &[&str] = &["w_member_social", "w_organization_social"];
+
+const FILE: Fields = &[("initializeUploadRequest", Required, Object(&[("owner", Required, TEXT)]))];
+
+const VIDEO: Fields = &[("initializeUploadRequest", Required, Object(VIDEO_REQUEST))];
+
+const VIDEO_REQUEST: Fields = &[
+    ("owner", Required, TEXT),
+    ("fileSizeBytes", Required, Integer(1, MAX_VIDEO_BYTES)),
+    ("uploadCaptions", Required, Boolean),
+    ("uploadThumbnail", Required, Boolean),
+];
+
+const FINALIZATION: Fields = &[(
+    "finalizeUploadRequest",
+    Required,
+    Object(&[("video", Required, TEXT), ("uploadToken", Required, TEXT), ("uploadedPartIds", Required, Any)]),
+)];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileKind {
@@ -147,9 +164,7 @@ fn announce(
     grant: &Grant,
     body: &[u8],
 ) -> Result<Json<Value>, ApiError> {
-    let mut fields = read_action(query, "initializeUpload", body)?;
-    let owner = fields.text("owner")?;
-    fields.end()?;
+    let owner = schema::text(&read_action(query, "initializeUpload", body, FILE)?, "owner");
     let now = fake.clock.now();
     let mut memory = fake.memory();
     let parts = vec![Part { at: 0, length: None, arrived: None }];
@@ -170,18 +185,13 @@ pub(super) async fn video(
     let path = format!("/rest/videos?{}", query.as_deref().unwrap_or_default());
     let grant = fake.authorize_rest(&headers, &path, SCOPES)?;
     if query.as_deref() == Some("action=finalizeUpload") {
-        return finalize(&fake, read_action(query.as_deref(), "finalizeUpload", &body)?);
+        return finalize(&fake, &read_action(query.as_deref(), "finalizeUpload", &body, FINALIZATION)?);
     }
-    let mut fields = read_action(query.as_deref(), "initializeUpload", &body)?;
-    let owner = fields.text("owner")?;
-    let size = fields.take("fileSizeBytes")?.as_u64().filter(|it| (1..=MAX_VIDEO_BYTES).contains(it));
-    let size = size.ok_or_else(|| ApiError::bad("INVALID_VALUE_FOR_FIELD", "/fileSizeBytes"))?;
-    for flag in ["uploadCaptions", "uploadThumbnail"] {
-        if fields.take(flag)? != json!(false) {
-            return Err(ApiError::bad("INVALID_VALUE_FOR_FIELD", flag));
-        }
+    let request = read_action(query.as_deref(), "initializeUpload", &body, VIDEO)?;
+    let (owner, size) = (schema::text(&request, "owner"), request["fileSizeBytes"].as_u64().unwrap_or_default());
+    if request["uploadCaptions"] != false || request["uploadThumbnail"] != false {
+        return Err(ApiError::bad("INVALID_VALUE_FOR_FIELD", "uploadCaptions, uploadThumbnail"));
     }
-    fields.end()?;
     let now = fake.clock.now();
     let mut memory = fake.memory();
     let step = memory.part_bytes;
@@ -203,15 +213,14 @@ pub(super) async fn video(
     Ok(Json(json!({ "value": value })))
 }
 
-fn finalize(fake: &Fake, mut fields: Fields) -> Result<Json<Value>, ApiError> {
-    let (urn, token, tags) = (fields.text("video")?, fields.text("uploadToken")?, fields.take("uploadedPartIds")?);
-    fields.end()?;
+fn finalize(fake: &Fake, request: &Value) -> Result<Json<Value>, ApiError> {
+    let (urn, token) = (schema::text(request, "video"), schema::text(request, "uploadToken"));
     let now = fake.clock.now();
     let mut memory = fake.memory();
     let spoils = memory.spoils;
     let file = memory.files.get_mut(&urn).filter(|it| it.kind == FileKind::Video).ok_or_else(ApiError::not_found)?;
     let arrived: Vec<_> = file.parts.iter().map(|it| it.arrived.as_ref().map(|(tag, _)| tag.clone())).collect();
-    if file.state != FileState::Waiting || token != file.token || tags != json!(arrived) {
+    if file.state != FileState::Waiting || token != file.token || request["uploadedPartIds"] != json!(arrived) {
         return Err(ApiError::bad("INVALID_VALUE_FOR_FIELD", "/uploadedPartIds, /uploadToken, or it is finalized"));
     }
     let is_video = MimeType::sniff(&file.bytes()).is_some_and(|it| it == MimeType::Mp4);
@@ -314,15 +323,12 @@ fn is_document(bytes: &[u8]) -> bool {
     MimeType::Pdf.matches(bytes) && bytes.len() <= MAX_DOCUMENT_BYTES
 }
 
-/// The fields of the request of an action.
-fn read_action(query: Option<&str>, name: &str, body: &[u8]) -> Result<Fields, ApiError> {
+/// The request of an action.
+fn read_action(query: Option<&str>, name: &str, body: &[u8], fields: Fields) -> Result<Value, ApiError> {
     if query != Some(format!("action={name}").as_str()) {
         return Err(ApiError::bad("ILLEGAL_ARGUMENT", "There is no such action"));
     }
-    let mut fields = Fields::parse(body)?;
-    let request = fields.take(&format!("{name}Request"))?;
-    fields.end()?;
-    Ok(Fields(request.as_object().cloned().unwrap_or_default()))
+    Ok(schema::parse(body, fields)?[format!("{name}Request")].take())
 }
 
 impl Fake {

@@ -10,21 +10,56 @@ use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
 use super::api_error::ApiError;
-use super::fields::Fields;
 use super::files::AssetStatus;
 use super::little::Read;
 use super::organizations::asked;
 use super::{Fake, MEMBER_URN, Memory};
 use crate::fake::params::essence;
+use crate::fake::schema::{
+    self, Any, Fields, Kind, List, Nullable, Object, OneOf, Optional, Pattern, Required, TEXT, Text, Utf16,
+};
 
 /// The longest text, from error messages ("exceeded the maximum allowed (3000 characters)"). The
 /// unit is unknown: the fake counts UTF-16 units, the strictest of the likely units.
 const MAX_TEXT: usize = 3_000;
 
-const MAX_ALT_TEXT: usize = 4_086;
+const POST: Fields = &[
+    ("author", Required, Pattern(|it| it.starts_with("urn:li:person:") || it.starts_with("urn:li:organization:"))),
+    ("commentary", Required, TEXT),
+    ("visibility", Required, OneOf(&["PUBLIC", "LOGGED_IN", "CONNECTIONS"])),
+    ("distribution", Required, Object(DISTRIBUTION)),
+    ("lifecycleState", Required, OneOf(&["PUBLISHED"])),
+    ("content", Nullable, Object(CONTENT)),
+    ("isReshareDisabledByAuthor", Optional, Any),
+];
 
-/// The longest title of a link preview.
-const MAX_TITLE: usize = 400;
+const DISTRIBUTION: Fields = &[
+    ("feedDistribution", Required, OneOf(&["MAIN_FEED"])),
+    ("targetEntities", Optional, Any),
+    ("thirdPartyDistributionChannels", Optional, Any),
+];
+
+/// One of these.
+const CONTENT: Fields = &[
+    (
+        "media",
+        Optional,
+        Object(&[("id", Required, TEXT), ("altText", Optional, DESCRIPTION), ("title", Optional, TEXT)]),
+    ),
+    ("multiImage", Optional, Object(&[("images", Required, List(2, 20, &Object(IMAGE)))])),
+    ("article", Optional, Object(ARTICLE)),
+];
+
+const IMAGE: Fields = &[("id", Required, TEXT), ("altText", Optional, DESCRIPTION)];
+
+const ARTICLE: Fields = &[
+    ("source", Required, Pattern(|it| it.starts_with("https://") || it.starts_with("http://"))),
+    ("title", Required, Text(1, 400)),
+    ("description", Optional, DESCRIPTION),
+    ("thumbnail", Optional, Pattern(|it| it.starts_with("urn:li:image:"))),
+];
+
+const DESCRIPTION: Kind = Utf16(0, 4_086);
 
 /// How long LinkedIn refuses a duplicate. Clients report 24 to 48 hours.
 const REMEMBERED: TimeDelta = TimeDelta::hours(24);
@@ -60,19 +95,11 @@ pub(super) async fn create(
     if essence(&headers) != "application/json" {
         return Err(ApiError::new(415, 0, "UNSUPPORTED_MEDIA_TYPE", "The body is no JSON"));
     }
-    let mut fields = Fields::parse(&body)?;
-    let author = fields.text("author")?;
-    let commentary = fields.text("commentary")?;
-    let visibility = fields.text("visibility")?;
-    let distribution = fields.take("distribution")?;
-    let lifecycle = fields.text("lifecycleState")?;
-    let content = fields.0.remove("content").unwrap_or_default();
-    fields.0.remove("isReshareDisabledByAuthor");
-    fields.end()?;
-
-    if !author.starts_with("urn:li:person:") && !author.starts_with("urn:li:organization:") {
-        return Err(ApiError::bad("INVALID_URN_TYPE", "author is no member and no organization"));
-    }
+    let mut request = schema::parse(&body, POST)?;
+    let text = |name: &str| schema::text(&request, name);
+    let (author, visibility) = (text("author"), text("visibility"));
+    let text = Read::parse(&text("commentary"));
+    let content = request["content"].take();
     let has_scope = |scope: &str| grant.scopes.iter().any(|it| it == scope);
     if author.starts_with("urn:li:organization:") && !has_scope(scopes[1]) {
         return Err(ApiError::no_organization_permission("author"));
@@ -86,18 +113,9 @@ pub(super) async fn create(
         };
         return Err(ApiError::denied(message));
     }
-    let is_known = match visibility.as_str() {
-        "PUBLIC" | "LOGGED_IN" => true,
-        "CONNECTIONS" => author == MEMBER_URN,
-        _ => false,
-    };
-    if !is_known || lifecycle != "PUBLISHED" || distribution["feedDistribution"] != "MAIN_FEED" {
-        return Err(ApiError::bad(
-            "INVALID_VALUE_FOR_FIELD",
-            "visibility, lifecycleState or distribution has no such value",
-        ));
+    if visibility == "CONNECTIONS" && author != MEMBER_URN {
+        return Err(ApiError::bad("INVALID_VALUE_FOR_FIELD", "/visibility"));
     }
-    let text = Read::parse(&commentary);
     let length = text.shown().encode_utf16().count();
     if MAX_TEXT < length {
         let message = format!(
@@ -182,67 +200,29 @@ impl Memory {
     }
 
     fn check_content(&self, author: &str, content: &Value, now: DateTime<Utc>) -> Result<(), ApiError> {
-        let kinds = match content {
-            Value::Null => return Ok(()),
-            Value::Object(kinds) if kinds.len() == 1 => kinds,
-            _ => return Err(ApiError::bad("INVALID_VALUE_FOR_FIELD", "content is one of its kinds")),
-        };
-        let shown: Vec<&Value> = match kinds.iter().next().map(|(kind, it)| (kind.as_str(), it)) {
-            Some(("media", it)) => vec![it],
-            Some(("multiImage", it)) => {
-                let images = it["images"].as_array().map(Vec::as_slice).unwrap_or_default();
-                if !(2..=20).contains(&images.len()) {
-                    return Err(ApiError::bad("FIELD_ARRAY_SIZE_TOO_HIGH", "multiImage has 2 to 20 images"));
-                }
-                images.iter().collect()
-            }
-            Some(("article", it)) => return self.check_article(author, it, now),
-            _ => return Err(ApiError::bad("UNPERMITTED_FIELD", "content has no such kind")),
-        };
-        let several = shown.len() != 1;
-        for it in shown {
-            let mut fields = Fields(it.as_object().cloned().unwrap_or_default());
-            let id = fields.text("id")?;
-            let words = fields.0.remove("altText");
-            let words = words.as_ref().and_then(Value::as_str);
-            let title = if several { None } else { fields.0.remove("title") };
-            fields.end()?;
-            let is_document = id.starts_with("urn:li:document:");
-            if is_document && title.as_ref().and_then(Value::as_str).is_none_or(str::is_empty) {
-                return Err(ApiError::bad("MISSING_FIELD", "/content/media/title"));
-            }
-            if is_document && (several || words.is_some()) {
-                return Err(ApiError::bad("INVALID_VALUE_FOR_FIELD", "a document stands alone, and has no altText"));
-            }
-            let is_video = id.starts_with("urn:li:video:");
-            if is_video && (several || words.is_some()) {
-                return Err(ApiError::bad("INVALID_VALUE_FOR_FIELD", "a video stands alone, and has no altText"));
-            }
-            if words.is_some_and(|it| MAX_ALT_TEXT < it.encode_utf16().count()) {
-                return Err(ApiError::bad("FIELD_LENGTH_TOO_LONG", "altText is too long"));
+        if content.as_object().is_some_and(|it| it.len() != 1) {
+            return Err(ApiError::bad("INVALID_VALUE_FOR_FIELD", "content is one of its kinds"));
+        }
+        if let Some(thumbnail) = content["article"]["thumbnail"].as_str() {
+            self.check_file(author, thumbnail, now)?;
+        }
+        for image in content["multiImage"]["images"].as_array().into_iter().flatten() {
+            let id = schema::text(image, "id");
+            if id.starts_with("urn:li:document:") || id.starts_with("urn:li:video:") {
+                return Err(ApiError::bad("INVALID_VALUE_FOR_FIELD", "a document or a video stands alone"));
             }
             self.check_file(author, &id, now)?;
         }
-        Ok(())
-    }
-
-    fn check_article(&self, author: &str, article: &Value, now: DateTime<Utc>) -> Result<(), ApiError> {
-        let mut fields = Fields(article.as_object().cloned().unwrap_or_default());
-        let (source, title) = (fields.text("source")?, fields.text("title")?);
-        if !source.starts_with("https://") && !source.starts_with("http://") || title.is_empty() {
-            return Err(ApiError::bad("INVALID_VALUE_FOR_FIELD", "/content/article"));
+        let Some(media) = content.get("media") else { return Ok(()) };
+        let id = schema::text(media, "id");
+        let is_document = id.starts_with("urn:li:document:");
+        if is_document && schema::text(media, "title").is_empty() {
+            return Err(ApiError::bad("MISSING_FIELD", "/content/media/title"));
         }
-        let description = fields.0.remove("description");
-        let description = description.as_ref().and_then(Value::as_str).unwrap_or_default();
-        if MAX_TITLE < title.chars().count() || MAX_ALT_TEXT < description.chars().count() {
-            return Err(ApiError::bad("FIELD_LENGTH_TOO_LONG", "/content/article"));
+        if (is_document || id.starts_with("urn:li:video:")) && media["altText"].is_string() {
+            return Err(ApiError::bad("INVALID_VALUE_FOR_FIELD", "a document or a video has no altText"));
         }
-        match fields.0.remove("thumbnail") {
-            Some(Value::String(id)) if id.starts_with("urn:li:image:") => self.check_file(author, &id, now)?,
-            None => {}
-            Some(_) => return Err(ApiError::bad("INVALID_URN_TYPE", "/content/article/thumbnail")),
-        }
-        fields.end()
+        self.check_file(author, &id, now)
     }
 
     fn check_file(&self, author: &str, id: &str, now: DateTime<Utc>) -> Result<(), ApiError> {
@@ -253,5 +233,34 @@ impl Memory {
             AssetStatus::Processing => Err(ApiError::bad("MEDIA_ASSET_PROCESSING", id)),
             AssetStatus::Failed => Err(ApiError::bad("MEDIA_ASSET_PROCESSING_FAILED", id)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::schema::testing::assert_refuses;
+
+    #[test]
+    fn invalid_fields_of_posts_are_refused() {
+        let mut valid = json!({ "author": "urn:li:person:1", "commentary": "", "visibility": "PUBLIC",
+            "distribution": { "feedDistribution": "MAIN_FEED" }, "lifecycleState": "PUBLISHED",
+            "content": { "article": { "source": "https://a.invalid", "title": "A", "description": "" } } });
+        let long = |length: usize| Value::from("x".repeat(length));
+        let wrong = json!({
+            "/other": [1], "/author": ["urn:li:share:1"], "/commentary": [null], "/visibility": ["FRIENDS"],
+            "/distribution ": [null], "/distribution/feedDistribution": ["NONE"], "/lifecycleState": ["DRAFT"],
+            "/content/poll": [{}], "/content/article/source": ["ftp://a.invalid"],
+            "/content/article/title": ["", long(401)], "/content/article/description": [long(4_087)],
+            "/content/article/thumbnail": ["urn:li:video:1"], "/content/article/other": [1],
+        });
+        assert_refuses(POST, &valid, &wrong);
+        valid["content"] = json!({ "multiImage": { "images": [{ "id": "1" }, { "id": "2" }] } });
+        let wrong = json!({
+            "/content/multiImage/images": [[{ "id": "1" }], vec![json!({ "id": "1" }); 21]],
+            "/content/multiImage/images/0": [{}], "/content/multiImage/images/0/altText": [long(4_087)],
+            "/content/multiImage/images/0/title": [""],
+        });
+        assert_refuses(POST, &valid, &wrong);
     }
 }
