@@ -5,10 +5,10 @@
 
 mod access;
 mod api_error;
+mod arguments;
 mod call;
 mod chat;
 mod fake_platform;
-mod fields;
 mod files;
 mod front;
 mod method;

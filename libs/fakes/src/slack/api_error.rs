@@ -6,6 +6,7 @@ use http::{StatusCode, header};
 use serde_json::{Value, json};
 
 use crate::fake::oauth::Fault;
+use crate::fake::schema::{Problem, Violation};
 
 /// An error response: 200 with a code, except for rate limits and outages.
 #[derive(Debug)]
@@ -60,6 +61,21 @@ impl From<Fault> for ApiError {
             Fault::InvalidGrant(_) => "invalid_code",
             Fault::Missing(_) | Fault::Wrong(_) => "invalid_arguments",
         })
+    }
+}
+
+impl From<Violation> for ApiError {
+    fn from(violation: Violation) -> Self {
+        use Problem::{Missing, TooLong, TooShort, WrongValue};
+        match (violation.path.as_str(), violation.problem) {
+            ("/text", Missing | TooShort(_)) => Self::new("no_text"),
+            ("/limit", WrongValue) => Self::new("invalid_limit"),
+            ("/cursor", WrongValue) => Self::new("invalid_cursor"),
+            ("/length", Missing | WrongValue) => Self::new("missing_argument"),
+            ("/alt_txt", TooLong(_)) => Self::new("alt_txt_too_large"),
+            (path, _) if path.starts_with("/metadata/") => Self::new("invalid_metadata_format"),
+            _ => Self::arguments(&violation.to_string()),
+        }
     }
 }
 

@@ -1,9 +1,10 @@
 //! A call of a bot: pagination and channel access.
 
 use chrono::{DateTime, Utc};
+use serde_json::Value;
 
 use super::api_error::ApiError;
-use super::fields::Fields;
+use super::arguments::position;
 use super::{ARCHIVED, CHANNEL, ELSEWHERE, Memory, PRIVATE};
 
 /// An authorized call of a bot.
@@ -14,21 +15,11 @@ pub(super) struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// The requested page. `default` is its size if the request has no `limit`; a limit must be
-    /// less than `below`.
-    pub(super) fn page(&self, fields: &mut Fields, default: u64, below: u64) -> Result<Page, ApiError> {
-        let limit = fields.number("limit")?.unwrap_or(default);
-        if !(1..below).contains(&limit) {
-            return Err(ApiError::new("invalid_limit"));
-        }
-        let at = match fields.text("cursor")? {
-            None => 0,
-            Some(it) => {
-                let at = it.strip_prefix("next:").and_then(|it| it.parse().ok());
-                at.ok_or_else(|| ApiError::new("invalid_cursor"))?
-            }
-        };
-        Ok(Page { at, limit: usize::try_from(limit).unwrap_or(usize::MAX).min(self.memory.page) })
+    /// The requested page, by default of 100 items.
+    pub(super) fn page(&self, arguments: &Value) -> Page {
+        let limit = arguments["limit"].as_u64().map_or(100, |it| usize::try_from(it).unwrap_or(usize::MAX));
+        let at = arguments["cursor"].as_str().and_then(position).unwrap_or_default();
+        Page { at, limit: limit.min(self.memory.page) }
     }
 
     /// Checks that the bot may read the channel and post to it.
@@ -42,7 +33,6 @@ impl Call<'_> {
     }
 }
 
-/// A page of a list.
 pub(super) struct Page {
     at: usize,
     limit: usize,

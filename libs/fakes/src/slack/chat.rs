@@ -6,10 +6,11 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 
 use super::api_error::ApiError;
+use super::arguments::{self, CURSOR, LIMIT, NOT_EMPTY};
 use super::call::Call;
-use super::fields::Fields;
 use super::{ARCHIVED, Message};
 use crate::fake::limits::{Limit, WindowStart};
+use crate::fake::schema::{self, AnyObject, Boolean, Fields, Object, Optional, Pattern, Required, TEXT};
 
 /// "Limit the number of characters in the text field to 4,000". Slack accepts more, and then splits
 /// or truncates the text.
@@ -19,18 +20,44 @@ const MAX_TEXT: usize = 4_000;
 const PER_CHANNEL: Limit =
     Limit { name: "channel", max: 1, period: TimeDelta::seconds(1), window_start: WindowStart::FirstRequest };
 
+pub(super) const MESSAGE: Fields = &[
+    ("channel", Required, NOT_EMPTY),
+    ("text", Required, NOT_EMPTY),
+    ("unfurl_links", Optional, Boolean),
+    ("unfurl_media", Optional, Boolean),
+    ("link_names", Optional, Boolean),
+    ("metadata", Optional, Object(METADATA)),
+    ("thread_ts", Optional, TEXT),
+];
+
+const METADATA: Fields = &[("event_type", Required, Pattern(is_event_type)), ("event_payload", Required, AnyObject)];
+
+pub(super) const HISTORY: Fields = &[
+    ("channel", Required, NOT_EMPTY),
+    ("include_all_metadata", Optional, Boolean),
+    ("inclusive", Optional, Boolean),
+    ("oldest", Optional, TEXT),
+    ("latest", Optional, TEXT),
+    LIMIT,
+    CURSOR,
+];
+
+pub(super) const REPLIES: Fields = &[
+    ("channel", Required, NOT_EMPTY),
+    ("ts", Required, NOT_EMPTY),
+    ("include_all_metadata", Optional, Boolean),
+    ("inclusive", Optional, Boolean),
+    ("oldest", Optional, TEXT),
+    ("latest", Optional, TEXT),
+    LIMIT,
+    CURSOR,
+];
+
 /// `chat.postMessage`
-pub(super) fn post(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, ApiError> {
-    let channel = fields.required("channel")?;
-    let text = fields.text("text")?.ok_or_else(|| ApiError::new("no_text"))?;
-    let (unfurl_links, unfurl_media) = (fields.flag("unfurl_links")?, fields.flag("unfurl_media")?);
-    let links_names = fields.flag("link_names")?.unwrap_or_default();
-    let metadata = fields.json("metadata")?;
-    let thread = fields.text("thread_ts")?;
-    fields.end()?;
-    if metadata.as_ref().is_some_and(|it| !is_metadata(it)) {
-        return Err(ApiError::new("invalid_metadata_format"));
-    }
+pub(super) fn post(call: &mut Call<'_>, arguments: &Value) -> Result<Value, ApiError> {
+    let (channel, text) = (schema::text(arguments, "channel"), schema::text(arguments, "text"));
+    let links_names = arguments["link_names"] == true;
+    let (metadata, thread) = (arguments.get("metadata").cloned(), arguments::text(arguments, "thread_ts"));
     check_may_post(call, &channel, &text)?;
     check_thread(call, &channel, thread.as_deref())?;
     let usage = call.memory.limits.count(PER_CHANNEL, &channel, 1, call.now);
@@ -40,7 +67,7 @@ pub(super) fn post(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Api
     call.memory.calls_people += called(&text) + usize::from(links_names && text.contains('@'));
     let ts = call.memory.say(&channel, &text, metadata, Vec::new(), call.now);
     if let Some(message) = call.memory.messages.last_mut() {
-        message.unfurls = (unfurl_links, unfurl_media);
+        message.unfurls = (arguments["unfurl_links"].as_bool(), arguments["unfurl_media"].as_bool());
         message.thread = thread;
     }
     Ok(json!({
@@ -77,13 +104,8 @@ pub(super) fn check_thread(call: &Call<'_>, channel: &str, thread: Option<&str>)
     }
 }
 
-/// Whether this is an event type with a payload.
-fn is_metadata(metadata: &Value) -> bool {
-    let Some(object) = metadata.as_object() else { return false };
-    let is_name = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
-    object.len() == 2
-        && object.get("event_type").and_then(Value::as_str).is_some_and(is_name)
-        && object.get("event_payload").is_some_and(Value::is_object)
+fn is_event_type(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_')
 }
 
 /// Number of mentions in a text: `<!channel>`, `<@U…>`.
@@ -109,35 +131,33 @@ pub(super) fn shown(text: &str) -> String {
 }
 
 /// `conversations.history`: newest first, without replies.
-pub(super) fn history(call: &mut Call<'_>, fields: Fields) -> Result<Value, ApiError> {
-    let mut response = list(call, fields, |it| it.thread.is_none(), true)?;
+pub(super) fn history(call: &mut Call<'_>, arguments: &Value) -> Result<Value, ApiError> {
+    let mut response = list(call, arguments, |it| it.thread.is_none(), true)?;
     response["pin_count"] = 0.into();
     Ok(response)
 }
 
 /// `conversations.replies`: the first message of the thread and its replies, oldest first.
-pub(super) fn replies(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, ApiError> {
-    let ts = fields.required("ts")?;
+pub(super) fn replies(call: &mut Call<'_>, arguments: &Value) -> Result<Value, ApiError> {
+    let ts = schema::text(arguments, "ts");
     let Some(named) = call.memory.messages.iter().find(|it| it.ts == ts) else {
         return Err(ApiError::new("thread_not_found"));
     };
     let root = named.thread.clone().unwrap_or(ts);
-    list(call, fields, |it| it.ts == root || it.thread.as_ref() == Some(&root), false)
+    list(call, arguments, |it| it.ts == root || it.thread.as_ref() == Some(&root), false)
 }
 
 fn list(
     call: &Call<'_>,
-    mut fields: Fields,
+    arguments: &Value,
     is_listed: impl Fn(&Message) -> bool,
     newest_first: bool,
 ) -> Result<Value, ApiError> {
-    let channel = fields.required("channel")?;
-    let with_metadata = fields.flag("include_all_metadata")?.unwrap_or_default();
-    let inclusive = fields.flag("inclusive")?.unwrap_or_default();
-    let oldest = parse_ts(fields.text("oldest")?, "invalid_ts_oldest")?;
-    let latest = parse_ts(fields.text("latest")?, "invalid_ts_latest")?;
-    let page = call.page(&mut fields, 100, 1_000)?;
-    fields.end()?;
+    let channel = schema::text(arguments, "channel");
+    let (with_metadata, inclusive) = (arguments["include_all_metadata"] == true, arguments["inclusive"] == true);
+    let oldest = parse_ts(arguments::text(arguments, "oldest"), "invalid_ts_oldest")?;
+    let latest = parse_ts(arguments::text(arguments, "latest"), "invalid_ts_latest")?;
+    let page = call.page(arguments);
     if channel.starts_with('G') && !call.scopes.iter().any(|it| it == "groups:history") {
         return Err(ApiError::scope("groups:history", call.scopes));
     }
@@ -177,4 +197,23 @@ fn parse_ts(ts: Option<String>, code: &str) -> Result<Option<DateTime<Utc>>, Api
         DateTime::from_timestamp(seconds.parse().ok()?, 0).filter(|_| is_rest)
     });
     at.map(Some).ok_or_else(|| ApiError::new(code))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::schema::testing::assert_refuses;
+
+    #[test]
+    fn invalid_arguments_of_messages_are_refused() {
+        let valid = json!({ "channel": "C0", "text": "a", "metadata": { "event_type": "a_1", "event_payload": {} } });
+        let wrong = json!({
+            "/other": [1], "/channel ": [null], "/channel": [""], "/text ": [null], "/unfurl_links": ["true"],
+            "/unfurl_media": [1], "/link_names": [null], "/metadata": [[]], "/metadata/event_type": ["a-1"],
+            "/metadata/event_payload": [[]], "/metadata/other": [1], "/thread_ts": [1],
+        });
+        assert_refuses(MESSAGE, &valid, &wrong);
+        let wrong = json!({ "/ts ": [null], "/limit": [0, 1_000], "/cursor": ["2"] });
+        assert_refuses(REPLIES, &json!({ "channel": "C0", "ts": "1", "limit": 1, "cursor": "next:1" }), &wrong);
+    }
 }

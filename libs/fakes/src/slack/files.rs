@@ -8,23 +8,42 @@ use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::media::{FileType, MimeType};
 use http::{StatusCode, header};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::api_error::ApiError;
+use super::arguments::{NOT_EMPTY, text};
 use super::call::Call;
-use super::fields::Fields;
 use super::{Fake, Memory, PRIVATE, TEAM_URL, chat};
 use crate::fake::oauth::secret;
 use crate::fake::params::essence;
+use crate::fake::schema::{self, Fields, Integer, List, Object, Optional, Pattern, Required, TEXT, Text};
 
 /// 1 GB.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// "The limit of 1000 character".
-const MAX_DESCRIPTION: usize = 1_000;
+pub(super) const UPLOAD: Fields = &[
+    ("filename", Required, NOT_EMPTY),
+    ("length", Required, Integer(1, u64::MAX)),
+    // "The limit of 1000 character".
+    ("alt_txt", Optional, Text(0, 1_000)),
+];
 
-/// The limit of Slack's own clients.
-const MAX_FILES: usize = 10;
+pub(super) const SHARE: Fields = &[
+    ("channel_id", Required, Pattern(is_channel_id)),
+    ("initial_comment", Optional, TEXT),
+    ("thread_ts", Optional, TEXT),
+    // The limit of Slack's own clients.
+    ("files", Required, List(1, 10, &Object(&[("id", Required, TEXT), ("title", Optional, TEXT)]))),
+];
+
+pub(super) const FILE: Fields = &[("file", Required, NOT_EMPTY)];
+
+/// The pattern of the API: `^[CGDZ][A-Z0-9]{8,}$`.
+fn is_channel_id(id: &str) -> bool {
+    id.starts_with(['C', 'G', 'D', 'Z'])
+        && 9 <= id.len()
+        && id.bytes().all(|it| matches!(it, b'A'..=b'Z' | b'0'..=b'9'))
+}
 
 /// Lifetime of an upload URL. The documentation has no number.
 const TICKET_LIVES: TimeDelta = TimeDelta::minutes(30);
@@ -78,16 +97,11 @@ impl File {
 }
 
 /// `files.getUploadURLExternal`
-pub(super) fn announce(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, ApiError> {
-    let name = fields.required("filename")?;
-    let length = fields.number("length")?.filter(|it| *it != 0).ok_or_else(|| ApiError::new("missing_argument"))?;
-    let description = fields.text("alt_txt")?;
-    fields.end()?;
+pub(super) fn announce(call: &mut Call<'_>, arguments: &Value) -> Result<Value, ApiError> {
+    let (name, description) = (schema::text(arguments, "filename"), text(arguments, "alt_txt"));
+    let length = arguments["length"].as_u64().unwrap_or_default();
     if MAX_BYTES < length {
         return Err(ApiError::new("file_upload_size_restricted"));
-    }
-    if description.as_ref().is_some_and(|it| MAX_DESCRIPTION < it.chars().count()) {
-        return Err(ApiError::new("alt_txt_too_large"));
     }
     let (id, ticket) = (format!("F0{:08}", call.memory.next()), secret());
     let upload_url = format!("{}/upload/v1/{ticket}", call.memory.base_url);
@@ -134,33 +148,17 @@ pub(super) async fn arrive(State(fake): State<Arc<Fake>>, Path(ticket): Path<Str
 }
 
 /// `files.completeUploadExternal`
-pub(super) fn share(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, ApiError> {
-    let channel = fields.required("channel_id")?;
-    let comment = fields.text("initial_comment")?;
-    let thread = fields.text("thread_ts")?;
-    let listed = fields.json("files")?.and_then(|it| it.as_array().cloned()).unwrap_or_default();
-    fields.end()?;
-    let is_id = |it: u8| it.is_ascii_uppercase() || it.is_ascii_digit();
-    if !channel.starts_with(['C', 'G', 'D', 'Z']) || channel.len() < 9 || !channel.bytes().all(is_id) {
-        return Err(ApiError::arguments(
-            "input must match regex pattern: ^[CGDZ][A-Z0-9]{8,}$ [json-pointer:/channel_id]",
-        ));
-    }
-    if listed.is_empty() || MAX_FILES < listed.len() {
-        return Err(ApiError::arguments("[json-pointer:/files]"));
-    }
+pub(super) fn share(call: &mut Call<'_>, arguments: &Value) -> Result<Value, ApiError> {
+    let channel = schema::text(arguments, "channel_id");
+    let (comment, thread) = (text(arguments, "initial_comment"), text(arguments, "thread_ts"));
     let mut ids = Vec::new();
-    for entry in &listed {
-        let is_known = |it: &Map<String, Value>| {
-            it.iter().all(|(name, it)| matches!(name.as_str(), "id" | "title") && it.is_string())
-        };
-        let id = entry.as_object().filter(|it| is_known(it)).and_then(|it| it["id"].as_str());
-        let id = id.ok_or_else(|| ApiError::arguments("[json-pointer:/files]"))?;
-        let is_ready = call.memory.files.get(id).is_some_and(|it| it.bytes.is_some() && !it.is_shared());
-        if !is_ready || ids.iter().any(|it| it == id) {
+    for entry in arguments["files"].as_array().into_iter().flatten() {
+        let id = schema::text(entry, "id");
+        let is_ready = call.memory.files.get(&id).is_some_and(|it| it.bytes.is_some() && !it.is_shared());
+        if !is_ready || ids.contains(&id) {
             return Err(ApiError::new("file_not_found"));
         }
-        ids.push(id.to_owned());
+        ids.push(id);
     }
     chat::check_may_post(call, &channel, comment.as_deref().unwrap_or("files"))?;
     chat::check_thread(call, &channel, thread.as_deref())?;
@@ -188,9 +186,8 @@ pub(super) fn share(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Ap
 }
 
 /// `files.info`
-pub(super) fn info(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, ApiError> {
-    let id = fields.required("file")?;
-    fields.end()?;
+pub(super) fn info(call: &mut Call<'_>, arguments: &Value) -> Result<Value, ApiError> {
+    let id = schema::text(arguments, "file");
     let file = shared(call.memory, &id)?;
     Ok(
         json!({ "ok": true, "file": view(&id, file, call.now), "comments": [], "response_metadata": { "next_cursor": "" } }),
@@ -198,9 +195,8 @@ pub(super) fn info(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, Api
 }
 
 /// `files.delete`: also deletes a message without other files, even one that is not visible yet.
-pub(super) fn delete(call: &mut Call<'_>, mut fields: Fields) -> Result<Value, ApiError> {
-    let id = fields.required("file")?;
-    fields.end()?;
+pub(super) fn delete(call: &mut Call<'_>, arguments: &Value) -> Result<Value, ApiError> {
+    let id = schema::text(arguments, "file");
     shared(call.memory, &id)?.is_deleted = true;
     let Memory { messages, files, .. } = &mut *call.memory;
     messages.retain(|it| it.files.is_empty() || it.files.iter().any(|it| !files[it].is_deleted));

@@ -8,11 +8,11 @@ use chrono::TimeDelta;
 use serde_json::{Value, json};
 
 use super::api_error::ApiError;
+use super::arguments::{self, CURSOR, LIMIT, text};
 use super::call::Call;
-use super::fields::Fields;
 use super::{ARCHIVED, CHANNEL, Fake, PRIVATE, TEAM, TEAM_ID, TEAM_URL, access, chat, files};
 use crate::fake::limits::{Limit, WindowStart};
-use crate::fake::params::bearer;
+use crate::fake::schema::{self, Boolean, Fields, Optional, TEXT};
 
 /// A tier's limit: calls of a method per minute.
 const fn limit_per_minute(name: &'static str, max: u64) -> Limit {
@@ -25,21 +25,26 @@ const TIER_4: Limit = limit_per_minute("tier 4", 100);
 /// For methods with special limits, which are not documented for all.
 const SPECIAL: Limit = limit_per_minute("special", 600);
 
-/// The scope of a method, if any, and its rate limit.
-fn method_rule(method: &str) -> Option<(Option<&'static str>, Limit)> {
+type Handler = fn(&mut Call<'_>, &Value) -> Result<Value, ApiError>;
+
+/// The scope of a method, if any, its rate limit, arguments and handler.
+fn method_rule(method: &str) -> Option<(Option<&'static str>, Limit, Fields, Handler)> {
     Some(match method {
-        "auth.test" => (None, SPECIAL),
-        "auth.revoke" => (None, TIER_3),
+        "auth.test" => (None, SPECIAL, &[], auth_test),
         // Private channels need another scope, which is checked for each channel.
-        "users.conversations" => (Some("channels:read"), TIER_3),
-        "conversations.history" | "conversations.replies" => (Some("channels:history"), TIER_3),
-        "chat.postMessage" => (Some("chat:write"), SPECIAL),
-        "files.getUploadURLExternal" | "files.completeUploadExternal" => (Some("files:write"), TIER_4),
-        "files.info" => (Some("files:read"), TIER_4),
-        "files.delete" => (Some("files:write"), TIER_3),
+        "users.conversations" => (Some("channels:read"), TIER_3, CHANNELS, channels),
+        "conversations.history" => (Some("channels:history"), TIER_3, chat::HISTORY, chat::history),
+        "conversations.replies" => (Some("channels:history"), TIER_3, chat::REPLIES, chat::replies),
+        "chat.postMessage" => (Some("chat:write"), SPECIAL, chat::MESSAGE, chat::post),
+        "files.getUploadURLExternal" => (Some("files:write"), TIER_4, files::UPLOAD, files::announce),
+        "files.completeUploadExternal" => (Some("files:write"), TIER_4, files::SHARE, files::share),
+        "files.info" => (Some("files:read"), TIER_4, files::FILE, files::info),
+        "files.delete" => (Some("files:write"), TIER_3, files::FILE, files::delete),
         _ => return None,
     })
 }
+
+const CHANNELS: Fields = &[("types", Optional, TEXT), ("exclude_archived", Optional, Boolean), LIMIT, CURSOR];
 
 /// `/api/{method}`
 pub(super) async fn respond(
@@ -47,21 +52,15 @@ pub(super) async fn respond(
     Path(method): Path<String>,
     request: Request,
 ) -> Result<Json<Value>, ApiError> {
-    let (scope, limit) = method_rule(&method).ok_or_else(|| ApiError::new("unknown_method"))?;
-    let (mut fields, mut headers) = Fields::read(request).await?;
-    // A form may have the token as an argument.
-    if let Some(token) = fields.text("token")? {
-        if bearer(&headers).is_some() || fields.is_json() {
-            return Err(ApiError::arguments("the token is said twice"));
-        }
-        let token = format!("Bearer {token}").parse().map_err(|_| ApiError::new("invalid_auth"))?;
-        headers.insert(http::header::AUTHORIZATION, token);
-    }
-    let grant = access::accept(&fake, &headers, scope)?;
     if method == "auth.revoke" {
-        fields.end()?;
+        let (arguments, headers) = arguments::read(request, &[]).await?;
+        access::accept(&fake, &headers, None)?;
+        schema::check(&arguments, &[])?;
         return Ok(Json(access::revoke(&fake)));
     }
+    let (scope, limit, fields, handle) = method_rule(&method).ok_or_else(|| ApiError::new("unknown_method"))?;
+    let (arguments, headers) = arguments::read(request, fields).await?;
+    let grant = access::accept(&fake, &headers, scope)?;
     let now = fake.clock.now();
     let mut memory = fake.memory();
     let usage = memory.limits.count(limit, &method, 1, now);
@@ -71,24 +70,13 @@ pub(super) async fn respond(
     if let Some(code) = memory.refusals.remove(&method) {
         return Err(ApiError::new(&code));
     }
-    let call = &mut Call { memory: &mut memory, scopes: &grant.scopes, now };
-    let response = match method.as_str() {
-        "auth.test" => auth_test(fields),
-        "users.conversations" => channels(call, fields),
-        "conversations.history" => chat::history(call, fields),
-        "conversations.replies" => chat::replies(call, fields),
-        "chat.postMessage" => chat::post(call, fields),
-        "files.getUploadURLExternal" => files::announce(call, fields),
-        "files.completeUploadExternal" => files::share(call, fields),
-        "files.delete" => files::delete(call, fields),
-        _ => files::info(call, fields),
-    };
-    response.map(Json)
+    schema::check(&arguments, fields)?;
+    handle(&mut Call { memory: &mut memory, scopes: &grant.scopes, now }, &arguments).map(Json)
 }
 
 /// `auth.test`
-fn auth_test(fields: Fields) -> Result<Value, ApiError> {
-    fields.end()?;
+#[expect(clippy::unnecessary_wraps, reason = "a `Handler`")]
+fn auth_test(_: &mut Call<'_>, _: &Value) -> Result<Value, ApiError> {
     Ok(json!({
         "ok": true, "url": TEAM_URL, "team": TEAM, "team_id": TEAM_ID, "user": "keeper",
         "user_id": "U0KEEPERBOT", "bot_id": "B0KEEPERBOT", "is_enterprise_install": false,
@@ -96,11 +84,9 @@ fn auth_test(fields: Fields) -> Result<Value, ApiError> {
 }
 
 /// `users.conversations`
-fn channels(call: &Call<'_>, mut fields: Fields) -> Result<Value, ApiError> {
-    let types = fields.text("types")?.unwrap_or_else(|| "public_channel".to_owned());
-    let excludes = fields.flag("exclude_archived")?.unwrap_or_default();
-    let page = call.page(&mut fields, 100, 1_000)?;
-    fields.end()?;
+fn channels(call: &mut Call<'_>, arguments: &Value) -> Result<Value, ApiError> {
+    let types = text(arguments, "types").unwrap_or_else(|| "public_channel".to_owned());
+    let (excludes, page) = (arguments["exclude_archived"] == true, call.page(arguments));
     let types: Vec<_> = types.split(',').map(str::trim).collect();
     let may_see = |it: &&str| match *it {
         "public_channel" => true,
