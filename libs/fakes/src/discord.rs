@@ -32,10 +32,8 @@ use crate::fake::params::essence;
 use crate::fake::request_log::RequestLog;
 use crate::fake::server;
 
-/// The id of the server.
 pub const GUILD: &str = "290926792226357250";
 
-/// The id of the server's channel.
 pub const CHANNEL: &str = "345626669224982402";
 
 /// The name of the channel's webhooks.
@@ -54,9 +52,7 @@ struct Memory {
     webhooks: Vec<Webhook>,
     messages: Vec<Message>,
     limits: Limits,
-    /// How many ids were generated.
     ids: u64,
-    /// Whether the channel is a forum.
     is_forum: bool,
     /// Whether token responses lack the webhook.
     keeps_webhooks: bool,
@@ -104,7 +100,6 @@ impl<const APP: bool> Discord<APP> {
         format!("https://discord.com/api/webhooks/{id}/{token}")
     }
 
-    /// Makes the channel a forum.
     pub fn make_forum(&self) {
         self.fake.memory().is_forum = true;
     }
@@ -114,7 +109,6 @@ impl<const APP: bool> Discord<APP> {
         self.fake.memory().keeps_webhooks = true;
     }
 
-    /// The payload of the latest message, as received.
     pub fn latest_payload(&self) -> Value {
         self.fake.memory().messages.last().map(|it| it.payload.clone()).unwrap_or_default()
     }
@@ -143,7 +137,6 @@ async fn strict(request: Request, next: Next) -> Response {
 }
 
 impl Memory {
-    /// A unique id.
     fn id(&mut self) -> String {
         self.ids += 1;
         (347_114_750_880_120_000 + self.ids).to_string()

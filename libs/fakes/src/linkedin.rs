@@ -85,7 +85,6 @@ const ADVERTISING: &[&str] = &[
     "r_1st_connections_size",
 ];
 
-/// The documented OAuth rules.
 const RULES: Rules = Rules {
     clients: &[Client::Body],
     pkce: Pkce::Unknown,
@@ -97,7 +96,6 @@ const RULES: Rules = Rules {
 
 /// The products of an app, and the operator's settings.
 pub trait Products: Send + Sync + 'static {
-    /// The scopes that the app may request.
     const SCOPES: &'static [&'static str];
 
     /// The settings other than the URL.
@@ -184,7 +182,6 @@ pub struct LinkedIn<P = SelfServe> {
 type Fake = server::FakeServer<Memory>;
 
 struct Memory {
-    /// The base URL of uploads.
     uploads_at: String,
     approved: bool,
     roles: Vec<Role>,
@@ -195,7 +192,6 @@ struct Memory {
     comments: Vec<Comment>,
     /// The size of the parts of a video, in bytes.
     part_bytes: u64,
-    /// Whether the processing of videos fails.
     spoils: bool,
     limits: Limits,
     /// The number of objects made so far, which numbers the next one.
@@ -203,7 +199,6 @@ struct Memory {
 }
 
 impl<P: Products> LinkedIn<P> {
-    /// Starts a fake on a free port, with the time of `clock`.
     pub async fn start(clock: Clock) -> Self {
         let refresh = if P::has_pages() { Refresh::Reusable } else { Refresh::None };
         let memory = Memory {
@@ -246,12 +241,10 @@ impl<P> LinkedIn<P> {
         self.fake.injected_faults().refuse(path, status, body);
     }
 
-    /// The member loses all roles.
     pub fn remove_roles(&self) {
         self.fake.memory().roles.clear();
     }
 
-    /// Sets the size of the parts of a video.
     pub fn cuts_into(&self, bytes: u64) {
         self.fake.memory().part_bytes = bytes;
     }
@@ -271,7 +264,6 @@ impl<P> LinkedIn<P> {
         self.fake.memory().posts.last().map(|it| it.visibility.clone())
     }
 
-    /// The content of the latest post other than its text.
     pub fn latest_content(&self) -> Value {
         self.fake.memory().posts.last().map(|it| it.content.clone()).unwrap_or_default()
     }
@@ -282,7 +274,6 @@ impl<P> LinkedIn<P> {
         memory.comments.iter().map(|it| (it.post.clone(), it.actor.clone(), it.text.clone())).collect()
     }
 
-    /// The author edits the latest post.
     pub fn edit_latest(&self, text: &str) {
         if let Some(post) = self.fake.memory().posts.last_mut() {
             (post.text, post.is_edited) = (little::Read::plain(text), true);
@@ -291,7 +282,6 @@ impl<P> LinkedIn<P> {
 }
 
 impl Memory {
-    /// A unique number.
     fn next(&mut self) -> u64 {
         self.made += 1;
         self.made

@@ -58,13 +58,11 @@ struct Memory {
     /// Oldest first.
     pins: Vec<Pin>,
     media: BTreeMap<String, Media>,
-    /// Whether processing of videos fails.
     spoils: bool,
     last_id: u64,
 }
 
 impl Pinterest {
-    /// Starts the fake on a free port, with the time of `clock`.
     pub async fn start(clock: Clock) -> Self {
         let routes = oauth::routes::<Fake>("/oauth/", "/v5/oauth/token", None)
             .route("/v5/user_account", get(user_account))
@@ -84,7 +82,6 @@ impl Pinterest {
         self.fake.injected_faults().refuse(path, status, body);
     }
 
-    /// The request body of the latest pin.
     pub fn latest_request(&self) -> Value {
         self.fake.memory().pins.last().map(|it| it.request.clone()).unwrap_or_default()
     }
@@ -104,7 +101,6 @@ impl Fake {
 }
 
 impl Memory {
-    /// A unique id.
     fn next_id(&mut self) -> String {
         self.last_id += 1;
         self.last_id.to_string()

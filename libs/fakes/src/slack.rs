@@ -46,11 +46,9 @@ const TEAM_ID: &str = "T0LIGHTHOUSE";
 
 const TEAM_URL: &str = "https://lighthouse.slack.com/";
 
-/// Every scope that the app may request.
 const SCOPES: &[&str] =
     &["chat:write", "files:read", "files:write", "channels:read", "channels:history", "groups:read", "groups:history"];
 
-/// The OAuth rules according to the documentation.
 const RULES: Rules = Rules {
     clients: &[Client::Basic, Client::Body],
     // PKCE is for apps that opt in: "pkce_not_allowed".
@@ -92,7 +90,6 @@ pub struct Slack<R = Reusable> {
 type Fake = server::FakeServer<Memory>;
 
 struct Memory {
-    /// Base URL of uploads.
     base_url: String,
     /// Whether the app is in the channels to which users invite it.
     is_invited: bool,
@@ -103,15 +100,12 @@ struct Memory {
     /// Error code of the next call, by method.
     refusals: BTreeMap<String, String>,
     said_of_tokens: BTreeMap<String, Value>,
-    /// Maximum page size.
     page: usize,
     /// Number of further public channels with the app.
     further_channels: usize,
     /// How many of the next shares are accepted and never appear.
     dropped_shares: usize,
-    /// Number of mentions in messages.
     calls_people: usize,
-    /// Source of ids.
     made: u64,
 }
 
@@ -124,7 +118,6 @@ struct Message {
     /// The unchanged text of the request.
     text: String,
     metadata: Option<Value>,
-    /// Ids of the attached files.
     files: Vec<String>,
     unfurls: (Option<bool>, Option<bool>),
     /// The `ts` of the first message of its thread, for a reply.
@@ -132,7 +125,6 @@ struct Message {
 }
 
 impl<R: Rotation> Slack<R> {
-    /// Starts the fake on a free port, with the time of `clock`.
     pub async fn start(clock: Clock) -> Self {
         let (access_lives, refresh) =
             if R::ON { (Some(TimeDelta::hours(12)), Refresh::Rotating) } else { (None, Refresh::None) };
@@ -164,27 +156,22 @@ impl<R: Rotation> Slack<R> {
 }
 
 impl<R> Slack<R> {
-    /// The next call of this method fails with this code.
     pub fn refuses(&self, method: &str, code: &str) {
         self.fake.memory().refusals.insert(method.to_owned(), code.to_owned());
     }
 
-    /// Adds this field to token responses.
     pub fn add_to_token_response(&self, name: &str, value: Value) {
         self.fake.memory().said_of_tokens.insert(name.to_owned(), value);
     }
 
-    /// A user removes the app from the channels.
     pub fn remove_from_channels(&self) {
         self.fake.memory().is_invited = false;
     }
 
-    /// Limits pages to this many items.
     pub fn has_pages_of(&self, items: usize) {
         self.fake.memory().page = items;
     }
 
-    /// Adds this many channels with the app.
     pub fn add_channels(&self, count: usize) {
         self.fake.memory().further_channels = count;
     }
@@ -194,7 +181,6 @@ impl<R> Slack<R> {
         self.fake.memory().dropped_shares = count;
     }
 
-    /// A user deletes every file in Slack.
     pub fn delete_files(&self) {
         self.fake.memory().files.values_mut().for_each(files::File::delete);
     }
@@ -204,12 +190,10 @@ impl<R> Slack<R> {
         self.fake.memory().files.values().filter(|it| !it.is_deleted()).count()
     }
 
-    /// Deletes uploads that were not shared.
     pub fn forgets_uploads(&self) {
         self.fake.memory().files.retain(|_, it| it.is_shared());
     }
 
-    /// Number of mentions in messages.
     pub fn calls_people(&self) -> usize {
         self.fake.memory().calls_people
     }
@@ -230,7 +214,6 @@ impl<R> Slack<R> {
 }
 
 impl Memory {
-    /// A unique number.
     fn next(&mut self) -> u64 {
         self.made += 1;
         self.made

@@ -25,16 +25,13 @@ use crate::fake::server;
 
 pub const TOKEN: &str = "123456789:AAF-lighthouse_keepers_know_35_letter";
 
-/// The username of the channel.
 pub const CHANNEL: &str = "lighthouse_news";
 
-/// The chat id of the channel.
 pub const CHAT: i64 = -1_001_234_567_890;
 
 /// The chat id of a basic group, which may replace the channel.
 pub const GROUP: i64 = -4_567_890;
 
-/// The user id of the bot.
 const BOT: i64 = 123_456_789;
 
 pub struct Telegram {
@@ -48,7 +45,6 @@ struct Memory {
     messages: Vec<Message>,
     calls_to_old_id: usize,
     limits: Limits,
-    /// Whether the bot was removed from the channel.
     is_kicked: bool,
     /// Whether the chat is a basic group instead of the channel.
     is_group: bool,
@@ -63,7 +59,6 @@ struct Message {
     text: String,
     media: Vec<PublicMedium>,
     fields: Vec<String>,
-    /// The id of the message to which it replies.
     reply_to: Option<i64>,
 }
 
@@ -75,7 +70,6 @@ impl Message {
 }
 
 impl Telegram {
-    /// Starts the fake on a free port, with the time of `clock`.
     pub async fn start(clock: Clock) -> Self {
         let routes = Router::new()
             .route("/{bot}/{method}", post(call::respond))
@@ -112,7 +106,6 @@ impl Memory {
         if self.is_group { GROUP } else { CHAT }
     }
 
-    /// The current chat id.
     fn id(&self) -> i64 {
         self.moved_to.unwrap_or_else(|| self.original_chat_id())
     }

@@ -31,7 +31,6 @@ use crate::fake::server;
 
 pub const USERNAME: &str = "keeper.ada";
 
-/// The id of the account for this app.
 pub const OPEN_ID: &str = "723f24d7-e717-40f8-a2b6-cb8464cd23b4";
 
 /// TikTok's support asks for it.
@@ -81,7 +80,6 @@ struct Memory {
 }
 
 impl<const DIRECT: bool, const VIDEOS: bool> TikTok<DIRECT, VIDEOS> {
-    /// Starts the fake on a free port, with the time of `clock`.
     pub async fn start(clock: Clock) -> Self {
         let routes = oauth::routes::<Fake>("/v2/auth/authorize/", "/v2/oauth/token/", Some("/v2/oauth/revoke/"))
             .route("/v2/user/info/", get(access::user_info))
@@ -133,7 +131,6 @@ impl<const DIRECT: bool, const VIDEOS: bool> TikTok<DIRECT, VIDEOS> {
         self.fake.memory().posts.iter_mut().for_each(|it| it.finish_in_app(now));
     }
 
-    /// The body of the latest init call.
     pub fn latest_request(&self) -> Value {
         self.fake.memory().posts.last().map(|it| it.request.clone()).unwrap_or_default()
     }

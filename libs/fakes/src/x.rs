@@ -33,7 +33,6 @@ pub const HANDLE: &str = "keeper_ada";
 
 pub const ID: &str = "2244994945";
 
-/// The OAuth rules according to the documentation.
 const RULES: Rules = Rules {
     clients: &[Client::Basic],
     pkce: Pkce::Required,
@@ -82,26 +81,19 @@ struct Memory {
     /// Oldest first.
     tweets: Vec<Tweet>,
     files: BTreeMap<String, File>,
-    /// Whether processing of files fails.
     spoils: bool,
     /// Whether media keys in posts differ from those of uploads.
     renames: bool,
     spelling: Spelling,
-    /// Whether accounts lack the field `subscription_type`.
     hides_subscription: bool,
-    /// Delay after creation before a post is listed.
     listed_after: TimeDelta,
-    /// Delay after creation before a post can be replied to.
     visible_after: TimeDelta,
     limits: Limits,
-    /// Number of posts read, which are billed.
     read: usize,
-    /// Source of ids.
     made: u64,
 }
 
 impl X {
-    /// Starts the fake on a free port, with the time of `clock`.
     pub async fn start(clock: Clock) -> Self {
         let memory = Memory {
             subscription: "None",
@@ -149,7 +141,6 @@ impl X {
         }
     }
 
-    /// The client ids of apps with a grant.
     pub fn granted_client_ids(&self) -> Vec<String> {
         let oauth = self.fake.oauth();
         oauth.grants.iter().filter(|it| !it.revoked).map(|it| it.client_id.clone()).collect()
@@ -160,7 +151,6 @@ impl X {
         self.fake.memory().subscription = to;
     }
 
-    /// Processing of files fails.
     pub fn fail_files(&self) {
         self.fake.memory().spoils = true;
     }
@@ -181,17 +171,14 @@ impl X {
         self.fake.memory().hides_subscription = true;
     }
 
-    /// Sets the delay after creation before a post is listed.
     pub fn lists_after(&self, delay: TimeDelta) {
         self.fake.memory().listed_after = delay;
     }
 
-    /// Sets the delay after creation before a post can be replied to.
     pub fn shows_after(&self, delay: TimeDelta) {
         self.fake.memory().visible_after = delay;
     }
 
-    /// The account's owner deletes a post.
     pub fn delete(&self, id: &str) {
         self.fake.memory().tweets.retain(|it| it.id != id);
     }
@@ -201,7 +188,6 @@ impl X {
         self.fake.memory().read
     }
 
-    /// The options of the latest post.
     pub fn latest_fields(&self) -> Value {
         let mut fields = self.fake.memory().tweets.last().map(|it| it.fields.clone()).unwrap_or_default();
         if let Some(fields) = fields.as_object_mut() {
@@ -212,7 +198,6 @@ impl X {
 }
 
 impl Memory {
-    /// A unique number.
     fn next(&mut self) -> u64 {
         self.made += 1;
         self.made

@@ -34,10 +34,8 @@ use crate::fake::limits::Limits;
 use crate::fake::oauth::{Authorizes, Grant, Pkce, Rules, secret};
 use crate::fake::server;
 
-/// The id of the bot.
 pub const BOT: &str = "290926798626357999";
 
-/// The name of the server.
 pub const SERVER: &str = "Lighthouse";
 
 /// The id of another server that the bot is a member of.
@@ -54,19 +52,14 @@ pub struct DiscordBot {
 type Fake = server::FakeServer<Memory>;
 
 struct Memory {
-    /// The bot token.
     token: String,
-    /// Whether the bot is a member of the server.
     is_in: bool,
     channels: Vec<Channel>,
     messages: Vec<Message>,
     threads: Vec<Thread>,
     limits: Limits,
-    /// How many ids were generated.
     ids: u64,
-    /// Whether lists have nonces.
     lists_nonces: bool,
-    /// Whether forum posts need a tag.
     requires_tags: bool,
 }
 
@@ -103,7 +96,6 @@ const RULES: Rules = Rules {
 };
 
 impl DiscordBot {
-    /// Starts the fake on a free port with this clock.
     pub async fn start(clock: Clock) -> Self {
         let memory = Memory {
             token: format!("{}.{}", secret(), secret()),
@@ -147,12 +139,10 @@ impl DiscordBot {
         self.fake.memory().token = format!("{}.{}", secret(), secret());
     }
 
-    /// Adds nonces to lists.
     pub fn lists_nonces(&self) {
         self.fake.memory().lists_nonces = true;
     }
 
-    /// Makes forum posts need a tag.
     pub fn requires_tags(&self) {
         self.fake.memory().requires_tags = true;
     }
@@ -164,7 +154,6 @@ impl DiscordBot {
         found.overwrites.push(Overwrite { subject: BOT, deny: permissions, allow: 0 });
     }
 
-    /// A moderator deletes a channel and its messages.
     pub fn delete_channel(&self, channel: &str) {
         let mut memory = self.fake.memory();
         memory.channels.retain(|it| it.id != channel);
@@ -211,7 +200,6 @@ impl DiscordBot {
         }
     }
 
-    /// The payload of the latest message, as received.
     pub fn latest_payload(&self) -> Value {
         self.fake.memory().messages.last().map(|it| it.payload.clone()).unwrap_or_default()
     }
@@ -221,7 +209,6 @@ impl DiscordBot {
         self.fake.memory().messages.last().map(|it| it.channel.clone()).unwrap_or_default()
     }
 
-    /// The titles of all threads.
     pub fn titles(&self) -> Vec<String> {
         self.fake.memory().threads.iter().map(|it| it.name.clone()).collect()
     }

@@ -36,7 +36,6 @@ const ALLOWED_FLAGS: u64 = 1 << 2 | 1 << 12;
 pub(super) struct MessageBody {
     pub(super) text: String,
     pub(super) media: Vec<PublicMedium>,
-    /// The names of the files.
     pub(super) names: Vec<String>,
 }
 

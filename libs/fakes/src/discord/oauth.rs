@@ -7,10 +7,8 @@ use serde_json::Value;
 use super::Fake;
 use crate::fake::oauth::{Authorizes, Grant, Pkce, Rules};
 
-/// Path of the token endpoint.
 pub(super) const TOKEN: &str = "/api/v10/oauth2/token";
 
-/// The name of the channel.
 pub(super) const CHOICE: &str = "lighthouse-news";
 
 /// Client id and secret are in the header or in the body; PKCE is not documented.

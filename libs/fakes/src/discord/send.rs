@@ -67,7 +67,6 @@ pub(super) async fn execute(
     Ok(if waits { (headers, Json(object)).into_response() } else { (StatusCode::NO_CONTENT, headers).into_response() })
 }
 
-/// Whether the response includes the message.
 fn waits(query: &str) -> Result<bool, ApiError> {
     let mut waits = false;
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {

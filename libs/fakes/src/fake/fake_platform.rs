@@ -117,7 +117,6 @@ macro_rules! describes_images_only {
 
 pub(crate) use {describes_images_only, fake_platform, oauth_fake_platform, trims_texts};
 
-/// A comment on a post.
 pub(crate) fn comment(id: &str, text: &str, post: &str) -> PublicPost {
     PublicPost { id: id.to_owned(), text: text.to_owned(), media: Vec::new(), reply_to: Some(post.to_owned()) }
 }

@@ -101,7 +101,6 @@ impl InjectedFaults {
         if self.is_translated { pointers } else { &[] }
     }
 
-    /// How many calls of this kind arrived.
     pub fn calls(&self, call: Call) -> usize {
         self.calls.get(&call).copied().unwrap_or_default()
     }

@@ -14,7 +14,6 @@ pub struct Limit {
     pub window_start: WindowStart,
 }
 
-/// When the window of a limit starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowStart {
     /// At multiples of the period: every five minutes, every hour.
@@ -23,7 +22,6 @@ pub enum WindowStart {
     FirstRequest,
 }
 
-/// Used requests or points per limit.
 #[derive(Debug, Default)]
 pub struct Limits(BTreeMap<(&'static str, TimeDelta, String), (DateTime<Utc>, u64)>);
 
@@ -33,7 +31,6 @@ pub struct LimitUsage {
     pub remaining: u64,
     pub resets_at: DateTime<Utc>,
     pub period: TimeDelta,
-    /// Whether this call exceeded the limit.
     pub is_exceeded: bool,
 }
 

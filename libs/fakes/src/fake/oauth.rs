@@ -29,7 +29,6 @@ use super::params::{Params, basic, bearer};
 pub struct Rules {
     /// The name of the parameter with the client id.
     pub client_id: &'static str,
-    /// How an app may authenticate.
     pub clients: &'static [Client],
     /// Whether codes are bound to a PKCE challenge.
     pub pkce: Pkce,
@@ -43,7 +42,6 @@ pub struct Rules {
     pub redirects: Redirects,
     /// Additional parameters that the page requires.
     pub page: &'static [(&'static str, &'static str)],
-    /// How long a code is valid.
     pub code_lives: TimeDelta,
     /// How long an access token is valid; `None` if it does not expire.
     pub access_lives: Option<TimeDelta>,
@@ -52,7 +50,6 @@ pub struct Rules {
     pub refresh_lives: Option<TimeDelta>,
 }
 
-/// How an app authenticates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Client {
     /// In the `Authorization` header.
@@ -111,25 +108,21 @@ impl Rules {
     };
 }
 
-/// A registered app.
 #[derive(Clone, Debug)]
 pub struct App {
     pub client_id: String,
     pub client_secret: String,
     pub redirect_uris: Vec<String>,
-    /// The scopes that it may request.
     pub scopes: Vec<String>,
     /// Whether it was removed. A removed app can only revoke tokens.
     pub removed: bool,
 }
 
-/// An authorization code.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Code {
     value: String,
     client_id: String,
     redirect_uri: String,
-    /// The scopes that the user granted.
     pub scopes: Vec<String>,
     pub account: String,
     challenge: Option<String>,
@@ -137,7 +130,6 @@ pub struct Code {
     used: bool,
 }
 
-/// An authorization server.
 #[derive(Debug)]
 pub struct OAuth {
     pub rules: Rules,
@@ -182,7 +174,6 @@ impl OAuth {
         }
     }
 
-    /// Forgets all apps, codes and grants.
     pub fn forget(&mut self) {
         self.apps.clear();
         self.codes.clear();
@@ -231,14 +222,12 @@ impl OAuth {
         }
     }
 
-    /// The user revokes all grants.
     pub fn revoke_all(&mut self) {
         for grant in &mut self.grants {
             grant.revoked = true;
         }
     }
 
-    /// How many grants are not revoked.
     pub fn usable(&self) -> usize {
         self.grants.iter().filter(|it| !it.revoked).count()
     }
@@ -267,7 +256,6 @@ pub fn classify_token_call(head: &Parts, body: &[u8]) -> Call {
     if is_refresh { Call::Refresh } else { Call::Exchange }
 }
 
-/// The S256 challenge of a verifier.
 fn challenge(verifier: &str) -> String {
     token::hash(verifier)
 }

@@ -97,7 +97,6 @@ pub struct Part {
 }
 
 impl Part {
-    /// The content as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
@@ -135,7 +134,6 @@ pub fn basic(headers: &HeaderMap) -> Option<(String, String)> {
     Some((decoded(name)?, decoded(password)?))
 }
 
-/// The bearer token of the `Authorization` header.
 pub fn bearer(headers: &HeaderMap) -> Option<&str> {
     headers.get(header::AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")
 }

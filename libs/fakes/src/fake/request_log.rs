@@ -15,7 +15,6 @@ use url::form_urlencoded::byte_serialize;
 use super::params::basic;
 use super::wire::Cut;
 
-/// The path of the page that lists the requests.
 pub const PAGE: &str = "/_arrived";
 
 /// Longer bodies are truncated, in bytes.
@@ -28,18 +27,15 @@ pub struct RecordedRequest {
     pub headers: HeaderMap,
     /// The beginning of the body if it is text, else empty.
     pub body: String,
-    /// The full size of the body.
     pub size_bytes: usize,
     /// The status of the response; `None` if the connection was cut.
     pub status: Option<u16>,
 }
 
-/// The requests that arrived so far.
 #[derive(Clone, Debug, Default)]
 pub struct RequestLog(Arc<Mutex<Vec<RecordedRequest>>>);
 
 impl RequestLog {
-    /// All requests, in order.
     pub fn all(&self) -> Vec<RecordedRequest> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

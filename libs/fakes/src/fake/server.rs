@@ -86,7 +86,6 @@ where
         fake
     }
 
-    /// Serves these routes on an origin of their own.
     pub(crate) async fn serve_second(self: &Arc<Self>, routes: Router<Arc<Self>>) {
         let address = wire::serve(self.wrap(routes, |server| server)).await;
         assert!(self.second_address.set(address).is_ok(), "there are two origins");
@@ -130,7 +129,6 @@ impl<M, K> FakeServer<M, K> {
         format!("http://{}", self.address)
     }
 
-    /// The second origin.
     pub(crate) fn second_url(&self) -> String {
         format!("http://{}", self.second_address.get().expect("the fake has started"))
     }

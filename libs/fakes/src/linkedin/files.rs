@@ -84,7 +84,6 @@ pub(super) struct File {
     token: String,
     parts: Vec<Part>,
     state: FileState,
-    /// When the upload was finalized.
     finalized_at: Option<DateTime<Utc>>,
 }
 
@@ -128,7 +127,6 @@ impl File {
         if is_behind { AssetStatus::WaitingUpload } else { self.asset(now) }
     }
 
-    /// The bytes that have arrived.
     pub(super) fn bytes(&self) -> Vec<u8> {
         self.parts.iter().filter_map(|it| it.arrived.as_ref()).flat_map(|(_, it)| it.to_vec()).collect()
     }
@@ -156,7 +154,6 @@ pub(super) async fn document(
     announce(&fake, FileKind::Document, query.as_deref(), &grant, &body)
 }
 
-/// Announces a file that is uploaded as a whole.
 fn announce(
     fake: &Fake,
     kind: FileKind,
@@ -332,7 +329,6 @@ fn read_action(query: Option<&str>, name: &str, body: &[u8], fields: Fields) -> 
 }
 
 impl Fake {
-    /// The grant of a token that may upload.
     fn authorize_upload(&self, headers: &HeaderMap) -> Result<Grant, ApiError> {
         Ok(self.oauth().accept(headers, SCOPES, self.clock.now())?.clone())
     }

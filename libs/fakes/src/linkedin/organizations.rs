@@ -19,7 +19,6 @@ pub(super) struct Role {
     role: &'static str,
 }
 
-/// The roles of the member.
 pub(super) fn roles() -> Vec<Role> {
     vec![
         Role { page: SECOND_PAGE_URN, role: "CONTENT_ADMINISTRATOR" },
@@ -36,7 +35,6 @@ impl Memory {
     }
 }
 
-/// The decoded parameters of a query.
 pub(super) fn asked(query: Option<&str>) -> BTreeMap<String, String> {
     url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned().collect()
 }

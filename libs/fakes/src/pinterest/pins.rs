@@ -17,7 +17,6 @@ use super::{ApiError, ApiResult, BOARD, Created, Fake, Memory, Paging, USERNAME,
 use crate::fake::params::{essence, parts};
 use crate::meta::fetched::fetch;
 
-/// Processing time of a video.
 const PROCESSING: TimeDelta = TimeDelta::seconds(12);
 
 const MAX_IMAGE_BYTES: usize = 20_000_000;
@@ -56,7 +55,6 @@ impl Pin {
     }
 }
 
-/// A registered video.
 #[derive(Clone, Debug)]
 pub(super) struct Media {
     /// The fields of the upload form.
@@ -121,7 +119,6 @@ fn object(headers: &HeaderMap, body: &[u8]) -> Result<Map<String, Value>, ApiErr
     object.ok_or_else(|| invalid("The body has to be a JSON object."))
 }
 
-/// The files of a `media_source`.
 async fn files(here: &Fake, source: &Value) -> Result<Vec<(MimeType, Vec<u8>)>, ApiError> {
     let has_only = |value: &Value, names: &[&str]| {
         value.as_object().is_some_and(|it| it.keys().all(|it| names.contains(&it.as_str())))

@@ -7,7 +7,6 @@ use super::api_error::ApiError;
 use super::arguments::position;
 use super::{ARCHIVED, CHANNEL, ELSEWHERE, Memory, PRIVATE};
 
-/// An authorized call of a bot.
 pub(super) struct Call<'a> {
     pub(super) memory: &'a mut Memory,
     pub(super) scopes: &'a [String],
@@ -22,7 +21,6 @@ impl Call<'_> {
         Page { at, limit: limit.min(self.memory.page) }
     }
 
-    /// Checks that the bot may read the channel and post to it.
     pub(super) fn enter(&self, channel: &str) -> Result<(), ApiError> {
         match channel {
             CHANNEL | PRIVATE | ARCHIVED if self.memory.is_invited => Ok(()),

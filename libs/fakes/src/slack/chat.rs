@@ -76,7 +76,6 @@ pub(super) fn post(call: &mut Call<'_>, arguments: &Value) -> Result<Value, ApiE
     }))
 }
 
-/// Checks that the bot may post this text to the channel.
 pub(super) fn check_may_post(call: &Call<'_>, channel: &str, text: &str) -> Result<(), ApiError> {
     call.enter(channel)?;
     if channel == ARCHIVED {

@@ -55,7 +55,6 @@ const TAKES: TimeDelta = TimeDelta::seconds(7);
 pub(super) struct File {
     name: String,
     length: u64,
-    /// Alternative text.
     pub(super) description: Option<String>,
     ticket: String,
     announced_at: DateTime<Utc>,
@@ -79,7 +78,6 @@ impl File {
         self.shared.is_some()
     }
 
-    /// A user deletes the file.
     pub(super) fn delete(&mut self) {
         self.is_deleted = true;
     }
@@ -89,7 +87,6 @@ impl File {
         self.is_deleted
     }
 
-    /// Whether the first bytes are those of an image.
     fn is_image(&self) -> bool {
         let bytes = self.bytes.as_deref().unwrap_or_default();
         MimeType::sniff(bytes).is_some_and(|it| it.file_type() == FileType::Image)

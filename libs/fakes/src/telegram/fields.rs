@@ -67,7 +67,6 @@ impl Fields {
         self.files.remove(name)
     }
 
-    /// The names of the remaining fields.
     pub(super) fn rest(self) -> Vec<String> {
         self.values.into_iter().map(|it| it.0).chain(self.files.into_keys()).collect()
     }

@@ -15,7 +15,6 @@ const MAX_CAPTION: usize = 1024;
 const MAX_PHOTO_BYTES: usize = 10_000_000;
 const MAX_FILE_BYTES: usize = 50_000_000;
 
-/// Handles a call that publishes.
 pub(super) fn message(fake: &Fake, method: &str, fields: &mut Fields) -> Result<Value, ApiError> {
     let mut given = Vec::new();
     for name in ["disable_notification", "protect_content", "message_thread_id", "link_preview_options"] {

@@ -159,7 +159,6 @@ impl Memory {
         Ok(post)
     }
 
-    /// Whether the URL is on a verified domain or one of its subdomains.
     fn owns(&self, url: &str) -> bool {
         let Some(domains) = &self.verified_domains else { return true };
         let url = Url::parse(url).ok();

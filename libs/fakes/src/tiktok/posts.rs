@@ -39,7 +39,6 @@ pub(super) struct Post {
     /// `None` for photos.
     pub(super) upload: Option<Upload>,
     pub(super) files: Vec<Vec<u8>>,
-    /// When all bytes had arrived.
     pub(super) received_at: Option<DateTime<Utc>>,
     pub(super) fail_reason: Option<String>,
     /// May be in the future.

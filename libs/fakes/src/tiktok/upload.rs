@@ -22,12 +22,10 @@ const MAX_VIDEO: u64 = 4_000_000_000;
 
 const MAX_CHUNKS: u64 = 1_000;
 
-/// How long an upload URL is valid.
 const URL_LIVES: TimeDelta = TimeDelta::hours(1);
 
 #[derive(Clone, Debug)]
 pub(super) struct Upload {
-    /// The query of the upload URL.
     pub(super) query: String,
     size: u64,
     chunk_size: u64,

@@ -14,7 +14,6 @@ pub(super) struct ApiError {
     status: StatusCode,
     /// `None` for the empty body that X's edge sends.
     body: Option<Value>,
-    /// When the limit resets.
     reset: Option<DateTime<Utc>>,
 }
 
@@ -69,7 +68,6 @@ impl ApiError {
     }
 }
 
-/// A token error of a call.
 impl From<Fault> for ApiError {
     fn from(error: Fault) -> Self {
         match error {

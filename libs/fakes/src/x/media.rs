@@ -52,7 +52,6 @@ const METADATA: Fields = &[
 
 #[derive(Clone, Debug)]
 pub(super) struct File {
-    /// The media key.
     pub(super) key: String,
     category: Category,
     size: u64,
@@ -60,10 +59,8 @@ pub(super) struct File {
     /// When the file is ready; `None` before `finalize`.
     ready_at: Option<DateTime<Utc>>,
     ends_at: DateTime<Utc>,
-    /// Why processing fails.
     spoiled: Option<&'static str>,
     pub(super) words: Option<String>,
-    /// Whether a post shows the file.
     is_shown: bool,
 }
 
@@ -86,7 +83,6 @@ impl Category {
         }
     }
 
-    /// Whether the category accepts this type and size.
     fn takes(self, mime_type: &str, size: u64) -> bool {
         let (max, types): (_, &[&str]) = match self {
             Self::Picture => (MAX_PICTURE, &["image/jpeg", "image/png", "image/webp"]),
@@ -131,7 +127,6 @@ impl File {
     }
 }
 
-/// The parts of a form.
 struct Form {
     fields: BTreeMap<String, String>,
     media: Bytes,
@@ -317,7 +312,6 @@ impl Memory {
         file.ok_or_else(ApiError::not_found)
     }
 
-    /// Marks the files as used by a post.
     pub(super) fn show(&mut self, ids: &[String], now: DateTime<Utc>) -> Result<(), ApiError> {
         let pays = self.subscription != "None";
         let mut categories = Vec::new();

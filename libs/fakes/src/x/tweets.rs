@@ -22,11 +22,8 @@ use crate::fake::schema::{
 pub(super) struct Tweet {
     pub(super) id: String,
     pub(super) text: String,
-    /// The ids of its files.
     pub(super) media: Vec<String>,
-    /// The request.
     pub(super) fields: Value,
-    /// The post that it replies to.
     pub(super) parent: Option<String>,
     at: DateTime<Utc>,
 }
@@ -202,7 +199,6 @@ impl Memory {
         id
     }
 
-    /// Refuses a reply to a post that is missing, or is not visible yet.
     fn check_reply(&self, parent: &str, now: DateTime<Utc>) -> Result<(), ApiError> {
         let is_visible = |it: &Tweet| it.id == parent && it.at + self.visible_after <= now;
         if self.tweets.iter().any(is_visible) {
@@ -211,7 +207,6 @@ impl Memory {
         Err(ApiError::forbidden("You attempted to reply to a Tweet that is deleted or not visible to you."))
     }
 
-    /// The id of the first post of its conversation.
     fn conversation(&self, tweet: &Tweet) -> String {
         let mut first = tweet;
         while let Some(parent) = self.tweets.iter().find(|it| first.parent.as_ref() == Some(&it.id)) {

@@ -11,10 +11,8 @@ use super::permissions::{Overwrite, SEND, VIEW, check, may, missing_access};
 use super::{Fake, GUILD, Memory, OTHER_GUILD, bits_json};
 use crate::discord::api_error::ApiError;
 
-/// A text channel.
 pub const GENERAL: &str = "345626669224982402";
 
-/// An announcement channel.
 pub const NEWS: &str = "345626669224982403";
 
 pub const FORUM: &str = "345626669224982404";
@@ -25,7 +23,6 @@ pub const HIDDEN: &str = "345626669224982405";
 /// A text channel in which the bot cannot write.
 pub const READ_ONLY: &str = "345626669224982406";
 
-/// A voice channel.
 pub const VOICE: &str = "345626669224982407";
 
 /// A text channel of another server that the bot is a member of.
@@ -43,7 +40,6 @@ pub(super) struct Channel {
     pub(super) overwrites: Vec<Overwrite>,
 }
 
-/// The initial channels.
 pub(super) fn channels() -> Vec<Channel> {
     let channel = |id, kind, name, position| Channel {
         id,
@@ -94,7 +90,6 @@ impl Channel {
         may(&self.overwrites, needed)
     }
 
-    /// Whether the channel belongs to the connected server.
     pub(super) fn is_here(&self) -> bool {
         self.guild == GUILD
     }

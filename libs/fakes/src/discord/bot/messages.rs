@@ -23,11 +23,9 @@ use crate::fake::schema::{self, Boolean, Fields, Nullable, Object, Optional, Req
 const PER_CHANNEL: Limit =
     Limit { name: "channel", max: 5, period: TimeDelta::seconds(5), window_start: WindowStart::FirstRequest };
 
-/// How long a nonce is kept.
 const NONCE: TimeDelta = TimeDelta::minutes(2);
 
 impl Fake {
-    /// Counts a message against the channel's limit.
     pub(super) fn counted(&self, channel: &str) -> Result<LimitUsage, ApiError> {
         let now = self.clock.now();
         let usage = self.memory().limits.count(PER_CHANNEL, channel, 1, now);
@@ -51,7 +49,6 @@ const MESSAGE: Fields = &[
 ];
 
 impl Memory {
-    /// Adds a message of the bot.
     pub(super) fn post(
         &mut self,
         body: MessageBody,
@@ -65,7 +62,6 @@ impl Memory {
         &self.messages[self.messages.len() - 1]
     }
 
-    /// Checks that the bot may send messages to a channel or a thread.
     fn check_may_send(&self, channel: &str) -> Result<(), ApiError> {
         if self.threads.iter().any(|it| it.id == channel) {
             return self.channel(channel, IN_THREADS).map(|_| ());
@@ -90,7 +86,6 @@ impl Memory {
 }
 
 impl Message {
-    /// The id of the message to which it replies.
     pub(super) fn parent(&self) -> Option<&str> {
         self.payload["message_reference"]["message_id"].as_str()
     }

@@ -4,16 +4,13 @@ use super::{BOT, GUILD, ROLE};
 use crate::discord::api_error::ApiError;
 use http::StatusCode;
 
-/// View a channel and its content.
 pub const VIEW: u64 = 1 << 10;
 
 /// Send messages, and start threads in forums.
 pub const SEND: u64 = 1 << 11;
 
-/// Send files.
 pub const ATTACH: u64 = 1 << 15;
 
-/// Read the message history.
 pub const HISTORY: u64 = 1 << 16;
 
 /// Send messages in threads, where [`SEND`] has no effect.
@@ -24,7 +21,6 @@ pub(super) const PERMISSIONS: u64 = 0x1_cc00 | IN_THREADS;
 
 pub(super) const OF_EVERYBODY: u64 = VIEW | HISTORY;
 
-/// A permission overwrite of a role or a member in one channel.
 pub(super) struct Overwrite {
     pub(super) subject: &'static str,
     pub(super) deny: u64,
@@ -53,7 +49,6 @@ fn permissions(overwrites: &[Overwrite]) -> u64 {
     if permissions & SEND == 0 { permissions & !ATTACH } else { permissions }
 }
 
-/// Whether the bot has these permissions.
 pub(super) fn may(overwrites: &[Overwrite], needed: u64) -> bool {
     permissions(overwrites) & needed == needed
 }

@@ -49,7 +49,6 @@ impl Fault {
         }
     }
 
-    /// The HTTP status of the error.
     pub const fn status(&self) -> StatusCode {
         match self {
             Self::UnknownClient | Self::UnknownToken | Self::RevokedToken | Self::ExpiredToken => {

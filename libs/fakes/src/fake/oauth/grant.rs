@@ -51,7 +51,6 @@ impl OAuth {
 }
 
 impl Grant {
-    /// Replaces the tokens.
     pub(super) fn renew(&mut self, rules: &Rules, now: DateTime<Utc>) {
         self.access_token = secret();
         self.made_at = now;

@@ -12,7 +12,6 @@ use crate::fake::consent;
 use crate::fake::params::Params;
 use crate::fake::wire::browser;
 
-/// A valid authorization request.
 #[derive(Clone, Debug)]
 pub struct ConsentRequest {
     pub app: App,
@@ -23,7 +22,6 @@ pub struct ConsentRequest {
 }
 
 impl OAuth {
-    /// Reads the parameters of the page.
     pub fn asked(&self, params: &Params) -> Result<ConsentRequest, Fault> {
         let rules = &self.rules;
         let required = |name: &str| params.text(name).ok_or_else(|| Fault::Missing(name.to_owned()));
@@ -96,7 +94,6 @@ impl ConsentRequest {
         self.redirect_uri().origin().ascii_serialization()
     }
 
-    /// The redirect of a user who declines, with this error code.
     pub fn deny(&self, error: &str) -> Url {
         self.back(&[("error", error), ("error_description", "The resource owner denied the request.")])
     }

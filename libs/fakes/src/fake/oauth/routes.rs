@@ -90,7 +90,6 @@ pub fn routes<P: Authorizes>(page: &str, token: &str, revocation: Option<&str>) 
     }
 }
 
-/// Shows the consent page.
 pub async fn show<P: Authorizes>(State(platform): State<Arc<P>>, params: Params) -> Response {
     let request = platform.oauth().asked(&params);
     match request {
