@@ -43,7 +43,6 @@ use crate::fake::fake_platform::fake_platform;
 use crate::fake::oauth::{Authorizes, decide, secret};
 use crate::fake::server::FakeServer;
 
-/// The display name of the account.
 const NAME: &str = "Alice";
 
 /// The DID of the data server and of the video service: their host.
@@ -63,7 +62,6 @@ pub struct Bluesky {
 
 type Fake = FakeServer<Memory>;
 
-/// How the servers behave.
 #[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]
 pub struct Settings {
     /// Why the account is not active: `deactivated` or `takendown`.
@@ -124,7 +122,6 @@ impl Bluesky {
     pub const OTHER_HANDLE: &str = "bob.test";
     pub const OTHER_DID: &str = "did:plc:zdq3gnhvtbs4ow5vkxhzxfqd";
 
-    /// Starts the fake on free ports, with the time of `clock`.
     pub async fn start(clock: Clock) -> Self {
         let pds = Router::new()
             .merge(identity::routes())
@@ -151,7 +148,6 @@ impl Bluesky {
         self.fake.second_url()
     }
 
-    /// Changes how the servers behave from now on.
     pub fn change(&self, change: impl FnOnce(&mut Settings)) {
         change(&mut self.fake.memory().settings);
     }
@@ -184,7 +180,6 @@ impl Bluesky {
         memory.add_record(uri(POST), json!({ "$type": POST, "text": "quote me" }))
     }
 
-    /// Deletes the unfinished uploads of the video service.
     pub fn forget_uploads(&self) {
         self.fake.memory().uploads.clear();
     }

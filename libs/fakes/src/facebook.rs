@@ -42,7 +42,6 @@ pub const PAGE: &str = "108824017345866";
 /// The configuration of an app with Facebook Login for Business.
 const CONFIGURATION: &str = "1234509876";
 
-/// The permissions of the fake.
 const SCOPES: &[&str] = &[
     "pages_show_list",
     "pages_read_engagement",
@@ -100,7 +99,6 @@ struct Memory {
     is_hidden: bool,
     /// The next upload of a reel or story aborts after this many bytes.
     breaks_after: Option<usize>,
-    /// Counter for generated ids.
     made: u64,
 }
 
@@ -122,7 +120,6 @@ impl Memory {
         }
     }
 
-    /// A unique id.
     fn next(&mut self) -> String {
         self.made += 7;
         self.made.to_string()
@@ -130,7 +127,6 @@ impl Memory {
 }
 
 impl<const CONFIGURED: bool> Facebook<CONFIGURED> {
-    /// Starts the fake on a free port with this clock.
     pub async fn start(clock: Clock) -> Self {
         let routes = oauth::page_at::<Fake>("/v26.0/dialog/oauth")
             .route("/v26.0/oauth/access_token", get(access::give))
@@ -158,12 +154,10 @@ impl<const CONFIGURED: bool> Facebook<CONFIGURED> {
         self.fake.memory().pages.push(page.in_portfolio());
     }
 
-    /// Removes all Pages.
     pub fn remove_pages(&self) {
         self.fake.memory().pages.clear();
     }
 
-    /// Makes the user decline these permissions.
     pub fn declines(&self, permissions: &[&str]) {
         self.fake.memory().declined = permissions.iter().map(|it| (*it).to_owned()).collect();
     }
@@ -196,7 +190,6 @@ impl<const CONFIGURED: bool> Facebook<CONFIGURED> {
         self.fake.memory().comments.iter().map(|it| (it.post.clone(), it.text.clone())).collect()
     }
 
-    /// Adds a comment of another account to a post.
     pub fn add_comment_of_visitor(&self, post: &str, text: &str) {
         let now = self.fake.clock.now();
         self.fake.memory().add_comment("10158000000000099", post, text, now);

@@ -61,14 +61,12 @@ pub struct Post {
     pub canonical_url: String,
     pub feature_image: String,
     pub feature_image_alt: String,
-    /// The newsletter that sent it.
     pub newsletter: Option<String>,
     published_at: Option<DateTime<Utc>>,
     updated_at: DateTime<Utc>,
 }
 
 impl Ghost {
-    /// Starts a site on a free port, with the time of `clock`.
     pub async fn start(clock: Clock) -> Self {
         let routes = Router::new().fallback(routes::respond);
         Self { fake: Fake::serve("ghost", clock, Rules::STANDARD, Memory::default(), routes).await }
@@ -93,7 +91,6 @@ impl Ghost {
         }
     }
 
-    /// The owner deletes all drafts.
     pub fn delete_drafts(&self) {
         self.fake.memory().posts.retain(|it| it.status != "draft");
     }

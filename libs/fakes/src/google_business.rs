@@ -73,7 +73,6 @@ struct Memory {
 }
 
 impl<const FOR_SUITE: bool> GoogleBusiness<FOR_SUITE> {
-    /// Starts the fake on a free port, with the time of `clock`.
     pub async fn start(clock: Clock) -> Self {
         let parent = "/v4/accounts/{account}/locations/{location}";
         let routes = oauth::routes::<Fake>()

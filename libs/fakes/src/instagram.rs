@@ -69,7 +69,6 @@ const RULES_OF_FACEBOOK: Rules = Rules {
 /// The id of a Page, the id and the username of its account, and the user's tasks on the Page.
 pub type PageAndAccount<'a> = (&'a str, Option<(&'a str, &'a str)>, &'a [&'a str]);
 
-/// The scopes that calls need.
 #[derive(Clone, Copy, Debug)]
 struct Scopes {
     read: &'static [&'static str],
@@ -100,7 +99,7 @@ type Fake = server::FakeServer<Memory>;
 struct Memory {
     by_facebook: bool,
     containers: Containers<Content>,
-    /// All published posts, oldest first.
+    /// Oldest first.
     posts: Vec<Post>,
     ids: Ids,
     /// The processing time of a carousel, a picture and a video.
@@ -152,7 +151,6 @@ impl Memory {
 }
 
 impl<const BY_FACEBOOK: bool> Instagram<BY_FACEBOOK> {
-    /// Starts a fake on a free port, with the time of `clock`.
     pub async fn start(clock: Clock) -> Self {
         let (rules, routes) =
             if BY_FACEBOOK { (RULES_OF_FACEBOOK, by_facebook::routes()) } else { (RULES, access::routes()) };
@@ -220,17 +218,15 @@ impl<const BY_FACEBOOK: bool> Instagram<BY_FACEBOOK> {
         self.fake.memory().quota = quota;
     }
 
-    /// Sets the type of the account, such as `Personal`.
+    /// Such as `Personal`.
     pub fn set_account_type(&self, account_type: &'static str) {
         self.fake.memory().account_type = account_type;
     }
 
-    /// The user declines these permissions from now on.
     pub fn declines(&self, permissions: &[&str]) {
         self.fake.memory().declined = permissions.iter().map(|it| (*it).to_owned()).collect();
     }
 
-    /// Sets the user's Pages on Facebook, each with its account and the user's tasks on it.
     pub fn has_pages(&self, pages: &[PageAndAccount<'_>]) {
         self.fake.memory().pages = pages.iter().map(|(id, account, tasks)| Page::new(id, *account, tasks)).collect();
     }

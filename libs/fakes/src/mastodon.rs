@@ -47,7 +47,6 @@ pub struct Server<F = Stock> {
 }
 
 impl Server {
-    /// Starts an empty server on a free port, with the time of `clock`.
     pub async fn start_as(flavor: Flavor, clock: Clock) -> Self {
         Self::begin(flavor, clock).await
     }
@@ -67,12 +66,10 @@ impl<F> Server<F> {
         self.here.base_url()
     }
 
-    /// The account's owner deletes a status.
     pub fn delete(&self, id: &str) {
         self.here.memory().statuses.retain(|it| it.id.to_string() != id);
     }
 
-    /// Sets the account's default visibility for new statuses.
     pub fn set_default_visibility(&self, visibility: &'static str) {
         self.here.memory().visibility = Some(visibility);
     }
@@ -90,7 +87,6 @@ impl<F> Server<F> {
         Some((status.visibility.clone(), status.spoiler_text.clone(), status.sensitive, status.language.clone()))
     }
 
-    /// The access tokens that the server issued.
     pub fn access_tokens(&self) -> Vec<String> {
         self.here.memory().oauth.grants.iter().map(|it| it.access_token.clone()).collect()
     }

@@ -95,7 +95,6 @@ struct Event {
 }
 
 impl<const OAUTH: bool> Matrix<OAUTH> {
-    /// Starts a homeserver on a free port, with the time of `clock`.
     pub async fn start(clock: Clock) -> Self {
         let room = "/_matrix/client/v3/rooms/{room}";
         let routes = routes::<Fake>("/authorize", "/oauth2/token", Some("/oauth2/revoke"))

@@ -70,7 +70,6 @@ struct Memory {
 }
 
 impl Threads {
-    /// Starts the fake on a free port, with the time of `clock`.
     pub async fn start(clock: Clock) -> Self {
         let memory = Memory {
             containers: Containers::default(),

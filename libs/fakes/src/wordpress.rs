@@ -49,7 +49,6 @@ struct SiteKind {
 type Fake = server::FakeServer<Memory, SiteKind>;
 
 impl<const PLAIN: bool> Wordpress<PLAIN> {
-    /// Starts a site on a free port, with the time of `clock`.
     pub async fn start(clock: Clock) -> Self {
         let routes = Router::new().fallback(routes::respond);
         let (kind, memory) = (SiteKind { is_plain: PLAIN }, Memory::new(TYPED));
@@ -138,7 +137,6 @@ impl Fake {
         format!("{}{}", self.base_url(), self.base())
     }
 
-    /// The page for application passwords.
     fn authorization_page(&self) -> String {
         format!("{}/wp-admin/authorize-application.php", self.home())
     }

@@ -56,7 +56,6 @@ struct Memory {
 }
 
 impl Youtube {
-    /// Starts the fake on a free port, with the time of `clock`.
     pub async fn start(clock: Clock) -> Self {
         let routes = oauth::routes::<Fake>().fallback(routes::call).layer(DefaultBodyLimit::disable());
         Self { fake: Fake::serve("youtube", clock, RULES, Memory::default(), routes).await }
@@ -91,7 +90,6 @@ impl Youtube {
         self.fake.memory().videos.clear();
     }
 
-    /// All upload sessions end.
     pub fn end_sessions(&self) {
         self.fake.memory().sessions.clear();
     }
@@ -109,7 +107,6 @@ impl Authorizes for Fake {
 }
 
 impl Memory {
-    /// A unique number.
     fn next(&mut self) -> u32 {
         self.last_number += 1;
         self.last_number

@@ -1,5 +1,3 @@
-//! Error responses of the servers.
-
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -34,17 +32,15 @@ impl ApiError {
         Self::xrpc(StatusCode::BAD_REQUEST, error, message)
     }
 
-    /// 401.
     pub(super) fn unauthorized(error: &str, message: impl Into<String>) -> Self {
         Self::xrpc(StatusCode::UNAUTHORIZED, error, message)
     }
 
-    /// 413.
     pub(super) fn too_large() -> Self {
         Self::xrpc(StatusCode::PAYLOAD_TOO_LARGE, "PayloadTooLarge", "request entity too large")
     }
 
-    /// 429. The reset is in whole seconds since 1970, rounded up.
+    /// The reset is in whole seconds since 1970, rounded up.
     pub(super) fn rate_limited(resets_at: DateTime<Utc>) -> Self {
         let reset = (resets_at + TimeDelta::milliseconds(999)).timestamp();
         Self::xrpc(StatusCode::TOO_MANY_REQUESTS, "RateLimitExceeded", "Rate Limit Exceeded")

@@ -24,7 +24,6 @@ use super::caller::Caller;
 use super::{Bluesky, Fake, Memory};
 use crate::fake::params::essence;
 
-/// The collection of posts.
 pub(super) const POST: &str = "app.bsky.feed.post";
 
 /// How long a file is kept that no record refers to: the minimum of the blob specification.
@@ -176,7 +175,6 @@ impl Memory {
         }
     }
 
-    /// A post with its text, files and alternative texts.
     pub(super) fn public_post(&self, record: &Record) -> PublicPost {
         let embed = &record.value["embed"];
         let embed = if embed["media"].is_null() { embed } else { &embed["media"] };
@@ -197,7 +195,6 @@ impl Memory {
     }
 }
 
-/// The parts of a post's text that are links.
 pub(super) fn links(post: &Value) -> Vec<String> {
     let text = post["text"].as_str().unwrap_or_default();
     let links = facets(post).filter(|it| it["features"][0]["$type"] == "app.bsky.richtext.facet#link");

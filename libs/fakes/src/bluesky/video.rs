@@ -40,7 +40,6 @@ pub(super) struct ServiceToken {
     ends_at: i64,
 }
 
-/// The processing of one video.
 pub(super) struct Job {
     cid: String,
     bytes: Bytes,
@@ -80,7 +79,6 @@ async fn issue_token(State(fake): State<Arc<Fake>>, caller: Caller, Query(query)
 }
 
 impl Fake {
-    /// Checks that a request has a token for this method.
     pub(super) fn check_service_token(&self, headers: &HeaderMap, method: &str) -> Result<(), ApiError> {
         let now = self.clock.now().timestamp();
         let memory = self.memory();
@@ -199,7 +197,6 @@ impl Memory {
 }
 
 impl Job {
-    /// The job status in the format of responses.
     pub(super) fn status(&self, id: &str) -> Value {
         let mut status = json!({ "jobId": id, "did": Bluesky::DID, "state": "JOB_STATE_ENCODING", "progress": 50 });
         match &self.outcome {

@@ -60,7 +60,6 @@ impl<N: FakePlatform> AdapterHarness<N> {
         Self::with_vault(Arc::new(MemoryVault::default())).await
     }
 
-    /// A new fake with the given vault.
     pub async fn with_vault(vault: Arc<dyn Vault>) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let clock = Clock::manual(noon());
@@ -68,7 +67,6 @@ impl<N: FakePlatform> AdapterHarness<N> {
         Self::from_fake(fake, &[], vault, clock)
     }
 
-    /// A new fake, with settings that name its base URL.
     pub async fn with_settings(settings: impl FnOnce(&N) -> Value) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let clock = Clock::manual(noon());
@@ -122,17 +120,15 @@ impl<N: FakePlatform> AdapterHarness<N> {
         }
     }
 
-    /// The adapter of the program that connects accounts.
     pub fn connector(&self) -> &dyn Connect {
         self.connector.get(self.fake.name()).unwrap()
     }
 
-    /// The adapter of the program that publishes. It shares only the vault with the other one.
+    /// It shares only the vault with the connector.
     pub fn publisher(&self) -> &dyn Publish {
         self.publisher.get(self.fake.name()).unwrap()
     }
 
-    /// The public URLs of the service.
     pub fn callback_urls(&self) -> CallbackUrls {
         CallbackUrls::new(ORIGIN, self.fake.name())
     }
@@ -161,14 +157,13 @@ impl<N: FakePlatform> AdapterHarness<N> {
         Ok((step, callback))
     }
 
-    /// The user decides on the platform's page. Returns the callback.
+    /// The user decides on the platform's page.
     pub async fn callback_after(&self, decision: Decision) -> Callback {
         let (step, callback) = self.authorize(&self.fake.form_values()).await.unwrap();
         let AuthorizeStep::Redirect { url, .. } = step else { panic!("no page to decide on: {step:?}") };
         callback_at(callback, &self.fake.redirect_url(&url, decision).await)
     }
 
-    /// Completes a connect flow.
     pub async fn complete(&self, callback: &Callback) -> Result<Vec<Account>, ConnectError> {
         if let Some(proof) = callback.query.get(self.fake.proof_parameter()) {
             self.add_secret(proof);
@@ -193,7 +188,7 @@ impl<N: FakePlatform> AdapterHarness<N> {
         result
     }
 
-    /// Like [`AdapterHarness::record`], for a value that is no result.
+    /// Like [`AdapterHarness::check_redacted`], for a value that is no result.
     pub fn assert_redacted(&self, message: &dyn std::fmt::Debug) {
         let message = format!("{message:?}");
         for secret in self.secrets.lock().unwrap().iter() {
@@ -231,7 +226,6 @@ impl<N: FakePlatform> AdapterHarness<N> {
         Ok(choices.into_iter().map(|it| (it.value, it.label)).collect())
     }
 
-    /// Stores credentials in place of the earlier ones.
     pub fn store_credentials(&self, credentials: &Credentials) {
         let tokens = [Some(&credentials.access_token), credentials.refresh_token.as_ref()];
         for token in tokens.into_iter().flatten() {
@@ -251,18 +245,16 @@ impl<N: FakePlatform> AdapterHarness<N> {
         }
     }
 
-    /// Whether the stored credentials can be refreshed.
     pub fn can_refresh(&self) -> bool {
         let stored = self.credentials.lock().unwrap();
         stored.as_ref().is_some_and(|it| self.publisher().refresh_policy().can_refresh(it))
     }
 
-    /// Whether they can be refreshed only until they expire.
+    /// Whether credentials can be refreshed only until they expire.
     pub fn is_extending(&self) -> bool {
         self.publisher().refresh_policy() == RefreshPolicy::Extending
     }
 
-    /// Refreshes the stored credentials.
     pub async fn refresh(&self) -> Result<Credentials, RefreshError> {
         let stored = self.credentials.lock().unwrap().clone().unwrap();
         let new = self.check_redacted(self.publisher().refresh(&stored, self.clock.now()).await)?;
@@ -274,7 +266,6 @@ impl<N: FakePlatform> AdapterHarness<N> {
         Ok(new)
     }
 
-    /// The latest stored credentials of an account.
     pub fn latest_credentials(&self, account: &Account) -> Credentials {
         let refreshed = self.refreshed.lock().unwrap();
         let mut latest = &account.credentials;

@@ -70,13 +70,12 @@ pub trait FakePlatform: Send + Sync {
         Options::default()
     }
 
-    /// Whether files of this type have alt texts.
     fn has_alt_texts(&self, mime_type: MimeType) -> bool {
         let _ = mime_type;
         true
     }
 
-    /// Whether it has an authorization page. Otherwise the form values are always sufficient.
+    /// Without one, the form values are always sufficient.
     fn has_authorization_page(&self) -> bool {
         true
     }
@@ -91,7 +90,6 @@ pub trait FakePlatform: Send + Sync {
         true
     }
 
-    /// Whether the outcome of a call can be looked up.
     fn can_look_up(&self) -> bool {
         true
     }
@@ -101,7 +99,7 @@ pub trait FakePlatform: Send + Sync {
         true
     }
 
-    /// The URLs from which it fetched files, in order.
+    /// In order.
     fn fetched_urls(&self) -> Vec<String> {
         Vec::new()
     }
@@ -111,7 +109,7 @@ pub trait FakePlatform: Send + Sync {
         true
     }
 
-    /// Like [`FakePlatform::ends_grants`], for a grant from [`FakePlatform::direct_answers`].
+    /// Like [`FakePlatform::revokes_grants`], for a grant from [`FakePlatform::direct_form_values`].
     fn revokes_direct_grants(&self) -> bool {
         self.revokes_grants()
     }
@@ -120,7 +118,7 @@ pub trait FakePlatform: Send + Sync {
     /// platform redirects to; panics if the platform would show an error instead.
     async fn redirect_url(&self, url: &str, decision: Decision) -> Url;
 
-    /// Like [`FakePlatform::send_back`]; returns only the query.
+    /// Like [`FakePlatform::redirect_url`]; returns only the query.
     async fn redirect_query(&self, url: &str, decision: Decision) -> BTreeMap<String, String> {
         self.redirect_url(url, decision).await.query_pairs().into_owned().collect()
     }
@@ -129,7 +127,6 @@ pub trait FakePlatform: Send + Sync {
     /// this kind.
     fn inject_fault(&self, call: Call, fault: InjectedFault, count: usize);
 
-    /// Whether calls of this kind can fail in this way.
     fn can_fail(&self, call: Call, fault: InjectedFault) -> bool {
         let _ = (call, fault);
         true
@@ -167,7 +164,7 @@ pub trait FakePlatform: Send + Sync {
     }
 
     /// The user publishes a post with this text by hand, now. The lists that look-ups read show it.
-    /// Required where [`FakePlatform::can_be_asked`].
+    /// Required where [`FakePlatform::can_look_up`].
     fn publish_manual_post(&self, text: &str) {
         unreachable!("{} is not asked, so {text:?} hides nothing there", self.name())
     }
@@ -183,7 +180,7 @@ pub trait FakePlatform: Send + Sync {
     /// redirect URI of its own flow. False if it cannot name another page and that page knows its
     /// clients by keys of their own, so that only
     /// `code_of_one_server_is_not_sent_to_another` applies. Required where
-    /// [`FakePlatform::answers_naming_it`].
+    /// [`FakePlatform::form_values_naming_server`].
     fn redirect_users_to(&self, honest: &Self, detour: Detour) -> bool
     where
         Self: Sized,
@@ -193,13 +190,13 @@ pub trait FakePlatform: Send + Sync {
     }
 
     /// Every token that it has issued, and every app password. Required where
-    /// [`FakePlatform::answers_naming_it`].
+    /// [`FakePlatform::form_values_naming_server`].
     fn issued_secrets(&self) -> Vec<String> {
         unreachable!("users of {} name servers", self.name())
     }
 
     /// Whether a request with this secret has arrived. Required where
-    /// [`FakePlatform::answers_naming_it`].
+    /// [`FakePlatform::form_values_naming_server`].
     fn has_received(&self, secret: &str) -> bool {
         let _ = secret;
         unreachable!("users of {} name servers", self.name())
@@ -220,7 +217,6 @@ pub trait FakePlatform: Send + Sync {
         None
     }
 
-    /// Whether the outcome of a comment can be looked up.
     fn can_look_up_comments(&self) -> bool {
         true
     }
@@ -269,15 +265,12 @@ pub enum Call {
     Upload,
     /// Reads whether a file is ready.
     Process,
-    /// The publish call.
     Publish,
-    /// Looks up the outcome of a publish call.
     LookUp,
     /// Reads account info. If the same call checks what was typed, it counts as [`Call::Exchange`].
     Account,
 }
 
-/// How a call fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InjectedFault {
     /// The connection is cut before the call is carried out.
@@ -312,7 +305,6 @@ pub enum InjectedFault {
     Refused,
 }
 
-/// A public post.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicPost {
     /// The platform's id, as [`domain::delivery::Published`] has it.

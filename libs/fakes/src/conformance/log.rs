@@ -15,7 +15,6 @@ static SECOND_DISPATCHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(No
 pub struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
-    /// Starts to record.
     pub fn capture() -> (Self, DefaultGuard) {
         LazyLock::force(&SECOND_DISPATCHER);
         let log = Self::default();

@@ -9,7 +9,6 @@ use image::{DynamicImage, ImageFormat, Rgb, RgbImage, imageops};
 
 use platforms::{FittedPicture, Picture};
 
-/// A file with its description.
 #[derive(Clone, Debug)]
 pub struct Sample {
     pub attachment: Attachment,
@@ -20,7 +19,7 @@ pub struct Sample {
 const GIF: &[u8] =
     b"GIF89a\x01\0\x01\0\x80\0\0\xff\xff\xff\0\0\0!\xf9\x04\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;";
 
-/// A file of this type. Different numbers give different files.
+/// Different numbers give different files.
 pub fn sample(mime_type: MimeType, number: u8) -> Sample {
     let bytes = match mime_type {
         MimeType::Jpeg => picture(number, ImageFormat::Jpeg),
@@ -37,7 +36,7 @@ pub fn sample(mime_type: MimeType, number: u8) -> Sample {
     Sample { attachment, bytes }
 }
 
-/// A file of this size. Decoders ignore the zeros at its end.
+/// Decoders ignore the zeros at its end.
 pub fn sample_with_size(mime_type: MimeType, size_bytes: usize) -> Sample {
     let mut file = sample(mime_type, 1);
     file.bytes.resize(size_bytes, 0);

@@ -37,7 +37,6 @@ pub enum Type {
     Object,
 }
 
-/// A place where two shapes differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// A JSON pointer, in which `*` matches the elements of an array and `{id}` matches keys that

@@ -26,7 +26,6 @@ const AT_ONCE: usize = 2;
 
 const PORTFOLIO: &str = "577001";
 
-/// A Page, with the user's tasks on it.
 #[derive(Clone, Debug)]
 pub(super) struct Page {
     pub(super) id: String,
@@ -48,12 +47,10 @@ impl Page {
         }
     }
 
-    /// Makes this a Page that only a portfolio lists.
     pub(super) fn in_portfolio(self) -> Self {
         Self { portfolio: true, ..self }
     }
 
-    /// The Page resource with the requested fields.
     pub(super) fn to_json(&self, fields: &str, token: Option<&str>) -> Result<Value, GraphError> {
         let mut object = json!({ "id": self.id });
         for field in fields.split(',') {
@@ -293,7 +290,6 @@ impl Fake {
     }
 }
 
-/// The error for a missing permission.
 fn missing_permission(code: i64, permission: &str) -> GraphError {
     let message = format!("(#{code}) This endpoint requires the '{permission}' permission to be granted");
     GraphError::new(code, message).status(StatusCode::FORBIDDEN)

@@ -1,5 +1,3 @@
-//! `Facebook` in the conformance suite.
-
 use crate::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
 use serde_json::{Value, json};
 

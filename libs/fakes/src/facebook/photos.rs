@@ -1,5 +1,3 @@
-//! Photos.
-
 use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::media::MimeType;

@@ -15,7 +15,6 @@ const MAX_TEXT: usize = 63_206;
 /// Maximum length of a comment, in UTF-16 code units.
 const MAX_COMMENT: usize = 8_000;
 
-/// Maximum number of photos in a post.
 const MAX_PHOTOS: usize = 10;
 
 /// A public post or story.
@@ -239,7 +238,7 @@ impl Memory {
         is_video || self.posts.iter().any(|it| it.id == post && it.page == page && !it.is_story)
     }
 
-    /// Adds a comment; returns its id.
+    /// Returns the id.
     pub(super) fn add_comment(&mut self, author: &str, post: &str, text: &str, at: DateTime<Utc>) -> String {
         let number = post.split('_').next_back().unwrap_or_default();
         let id = format!("{number}_{}", self.next());
@@ -248,7 +247,7 @@ impl Memory {
         id
     }
 
-    /// Adds a post; returns its id.
+    /// Returns the id.
     pub(super) fn add_post(
         &mut self,
         page: &str,

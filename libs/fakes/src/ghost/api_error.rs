@@ -1,5 +1,3 @@
-//! Error responses.
-
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;

@@ -1,5 +1,3 @@
-//! Posts.
-
 use std::collections::BTreeMap;
 
 use chrono::SecondsFormat;

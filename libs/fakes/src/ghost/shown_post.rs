@@ -5,7 +5,6 @@ use crate::conformance::fake_platform::PublicMedium;
 use crate::fake::article::{paragraph, plain, whole_text};
 use crate::fake::fake_platform::medium;
 
-/// A part of a post.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Paragraph { text: String, links: Vec<String> },

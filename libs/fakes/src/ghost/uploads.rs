@@ -1,5 +1,3 @@
-//! Files of the site.
-
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Request};
 use bytes::Bytes;

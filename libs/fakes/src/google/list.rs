@@ -20,7 +20,7 @@ pub struct List {
 }
 
 impl List {
-    /// The page for these parameters. The last one has no token.
+    /// The last page has no token.
     pub fn page(&self, query: &BTreeMap<String, String>, all: &[Value]) -> ApiResult {
         let is_known = |it: &str| ["pageSize", "pageToken"].contains(&it) || self.parameters.contains(&it);
         if let Some(name) = query.keys().find(|it| !is_known(it)) {

@@ -1,5 +1,3 @@
-//! `FakePlatform` for the conformance suite.
-
 use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicMedium, PublicPost};
 use domain::media::MimeType;
 use serde_json::json;

@@ -1,5 +1,3 @@
-//! Local posts.
-
 use axum::Json;
 use axum::body::Bytes;
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};

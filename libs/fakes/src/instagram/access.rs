@@ -19,10 +19,9 @@ use crate::meta::fields::Fields;
 use crate::meta::long_lived::LongLived;
 use crate::meta::select::Node;
 
-/// Instagram's grant types for long-lived tokens.
 const TOKENS: LongLived = LongLived { exchange: "ig_exchange_token", refresh: "ig_refresh_token" };
 
-/// The fields of an account. Requested by its token, the account has an app-scoped `id`.
+/// Requested by its token, the account has an app-scoped `id`.
 const USER: Node = Node {
     kind: "IGUser",
     fields: &[

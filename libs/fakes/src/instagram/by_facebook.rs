@@ -24,14 +24,12 @@ const LASTS: TimeDelta = TimeDelta::days(60);
 /// The app-scoped id of the user.
 const PERSON: &str = "10158000000000042";
 
-/// A Page of Facebook.
 #[derive(Clone, Debug)]
 pub(super) struct Page {
     id: String,
     /// The id and the username of the Page's account.
     account: Option<(String, String)>,
     tasks: Vec<String>,
-    /// The access token of the Page.
     pub(super) token: String,
 }
 
@@ -46,7 +44,6 @@ impl Page {
         Self::new("108824017345866", Some((ID, HANDLE)), &["CREATE_CONTENT", "MANAGE"])
     }
 
-    /// The Page with these fields.
     fn to_json(&self, fields: &str) -> Result<Value, GraphError> {
         let mut object = json!({ "id": self.id });
         // The fields of a nested object are in braces.
@@ -188,7 +185,6 @@ async fn businesses(
 }
 
 impl Fake {
-    /// Accepts a call with the user's token.
     fn authorize_user(&self, headers: &HeaderMap, fields: &mut Fields, scopes: &[&str]) -> Result<(), GraphError> {
         self.check_declined(scopes)?;
         accept(&self.oauth(), headers, fields, Proof::Required, scopes, self.clock.now()).map(drop)

@@ -1,5 +1,3 @@
-//! The conformance suite's access to Instagram.
-
 use crate::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
 use crate::conformance::samples::sample;
 use domain::media::{Facts, MimeType};

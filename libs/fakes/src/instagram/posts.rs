@@ -33,18 +33,15 @@ pub(super) struct Comment {
     at: DateTime<Utc>,
 }
 
-/// The fields of a comment.
 const COMMENT: Node =
     Node { kind: "IGComment", fields: &["text", "timestamp", "username", "like_count", "hidden"], unasked: &[] };
 
-/// The fields of a container.
 const CONTAINER: Node = Node {
     kind: "IGContainer",
     fields: &["status", "status_code", "copyright_check_status", "video_status"],
     unasked: &[],
 };
 
-/// The fields of a post.
 const MEDIA: Node = Node {
     kind: "IGMedia",
     fields: &[
@@ -63,7 +60,6 @@ const MEDIA: Node = Node {
     unasked: &[],
 };
 
-/// The fields of the publishing limit.
 const LIMITS: Node =
     Node { kind: "IGContentPublishingLimit", fields: &["quota_usage", "config"], unasked: &["quota_usage"] };
 
@@ -273,7 +269,6 @@ fn post_json(Post { id, content, comments, at }: &Post) -> Value {
 }
 
 impl Memory {
-    /// Adds a comment of another account to the latest post.
     pub(super) fn add_comment_of_visitor(&mut self, text: &str, at: DateTime<Utc>) {
         let id = self.ids.fresh();
         if let Some(post) = self.posts.last_mut() {
@@ -281,7 +276,7 @@ impl Memory {
         }
     }
 
-    /// Adds a post. Returns its id.
+    /// Returns the id.
     pub(super) fn add(&mut self, content: Content, at: DateTime<Utc>) -> String {
         let id = self.ids.fresh();
         self.posts.push(Post { id: id.clone(), content, comments: Vec::new(), at });

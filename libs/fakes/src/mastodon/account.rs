@@ -28,7 +28,6 @@ pub(crate) async fn verify_credentials(
     Ok(Json(account))
 }
 
-/// The account's public JSON.
 pub(crate) fn view(instance: &Instance) -> Value {
     let base = instance.base_url();
     json!({

@@ -1,5 +1,3 @@
-//! Error responses.
-
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::{StatusCode, header};
@@ -26,7 +24,6 @@ impl ApiError {
         Self::unprocessable(format!("Validation failed: {}", what.as_ref()))
     }
 
-    /// 422 with this message.
     pub(crate) fn unprocessable(error: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, error)
     }
@@ -41,7 +38,6 @@ impl ApiError {
         Self::new(StatusCode::NOT_FOUND, "Record not found")
     }
 
-    /// An HTML page.
     pub(crate) fn page(status: StatusCode, says: impl Into<String>) -> Self {
         Self::Page(status, says.into())
     }

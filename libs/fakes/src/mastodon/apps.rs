@@ -1,5 +1,3 @@
-//! Registering apps.
-
 use axum::Json;
 use axum::extract::State;
 use serde_json::{Value, json};

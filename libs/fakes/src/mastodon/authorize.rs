@@ -52,7 +52,6 @@ pub(crate) async fn decide(
     Ok((StatusCode::FOUND, [(header::LOCATION, String::from(target))]).into_response())
 }
 
-/// A page that shows the error.
 fn error_page(error: &Fault) -> ApiError {
     ApiError::page(error.status(), error.message())
 }

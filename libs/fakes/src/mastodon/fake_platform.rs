@@ -1,5 +1,3 @@
-//! `FakePlatform` for the conformance suite.
-
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 

@@ -8,7 +8,6 @@ pub(crate) use self::differences::{
     Counting, Differences, FileNames, InstanceApi, Reset, SecondUpload, Source, Warnings,
 };
 
-/// The software and its version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavor {
     /// Mastodon 4.7 with its default settings.

@@ -50,7 +50,6 @@ pub(crate) struct Memory {
     pub(crate) leads_to: Option<(Detour, String)>,
     /// Domain of the accounts; `None` if it is the server's own host.
     pub(crate) domain: Option<String>,
-    /// The account's default visibility.
     pub(crate) visibility: Option<&'static str>,
     /// Whether responses omit the account's default visibility.
     pub(crate) hides_visibility: bool,
@@ -97,7 +96,6 @@ impl Instance {
         self.base_url.get().expect("nobody asks before it is started")
     }
 
-    /// The domain in the addresses of its accounts.
     pub(crate) fn domain(&self) -> String {
         let named = self.memory().domain.clone();
         named.unwrap_or_else(|| self.base_url().trim_start_matches("http://").to_owned())

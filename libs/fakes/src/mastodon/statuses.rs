@@ -108,7 +108,6 @@ fn find_parent(instance: &Instance, memory: &Memory, params: &Params) -> Result<
     Ok(parent)
 }
 
-/// The files of a new status.
 fn check_media(
     instance: &Instance,
     memory: &Memory,

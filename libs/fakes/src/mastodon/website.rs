@@ -24,7 +24,7 @@ pub enum AccountDiscovery {
     HostMetaFile,
 }
 
-/// A website. All other paths return an HTML page.
+/// Paths other than those of account discovery return an HTML page.
 pub struct Website {
     address: SocketAddr,
     way: SharedRedirect,
@@ -40,7 +40,6 @@ impl Website {
         Self { address: wire::serve(router).await, way: redirect }
     }
 
-    /// Refers to the server at this address.
     pub fn leads_to(&self, method: AccountDiscovery, base_url: &str) {
         *self.way.lock().expect("no handler panicked") = Some((method, base_url.to_owned()));
     }

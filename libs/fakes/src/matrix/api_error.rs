@@ -5,7 +5,6 @@ use axum::response::{IntoResponse, Response};
 use http::{StatusCode, header};
 use serde_json::{Value, json};
 
-/// An error response.
 #[derive(Debug)]
 pub(super) struct ApiError {
     status: StatusCode,

@@ -12,7 +12,6 @@ pub const LIVES: TimeDelta = TimeDelta::hours(24);
 /// The default processing times of a text, a picture and a video.
 pub const WORK: [TimeDelta; 3] = [TimeDelta::seconds(1), TimeDelta::seconds(5), TimeDelta::seconds(40)];
 
-/// A container with the content `T`.
 #[derive(Clone, Debug)]
 pub struct Container<T> {
     pub content: T,
@@ -29,9 +28,7 @@ pub struct Container<T> {
 /// A file whose bytes the app uploads.
 #[derive(Clone, Debug, Default)]
 pub struct Upload {
-    /// The bytes that have arrived.
     pub bytes: Vec<u8>,
-    /// Whether the upload is complete.
     pub is_complete: bool,
 }
 
@@ -73,12 +70,10 @@ impl<T> Container<T> {
         }
     }
 
-    /// The bytes that have arrived of an uploaded file.
     pub const fn upload(&self) -> Option<&Upload> {
         self.upload.as_ref()
     }
 
-    /// Like `upload`, to append bytes.
     pub const fn upload_mut(&mut self) -> Option<&mut Upload> {
         self.upload.as_mut()
     }
@@ -95,7 +90,6 @@ impl<T> Container<T> {
     }
 }
 
-/// All containers of a platform.
 #[derive(Debug)]
 pub struct Containers<T>(BTreeMap<String, Container<T>>);
 
@@ -145,7 +139,6 @@ impl<T> Containers<T> {
         self.0.len()
     }
 
-    /// How many containers were made after `since`.
     pub fn count_since(&self, since: DateTime<Utc>) -> usize {
         self.0.values().filter(|it| since < it.made_at).count()
     }

@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use super::usage;
 use crate::fake::oauth::{Fault, secret};
 
-/// An error response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GraphError(Box<GraphErrorBody>);
 
@@ -65,21 +64,18 @@ impl GraphError {
         self
     }
 
-    /// Replaces the HTTP status.
     #[must_use]
     pub fn status(mut self, status: StatusCode) -> Self {
         self.0.status = status;
         self
     }
 
-    /// Replaces the `type`.
     #[must_use]
     pub fn kind(mut self, kind: &'static str) -> Self {
         self.0.kind = kind;
         self
     }
 
-    /// Adds a title and a message for users.
     #[must_use]
     pub fn for_people(mut self, title: &'static str, message: impl Into<String>) -> Self {
         self.0.for_people = Some((title, message.into()));
@@ -96,7 +92,6 @@ impl GraphError {
         Self::new(100, format!("(#100) {message}"))
     }
 
-    /// A parameter is missing.
     pub fn missing(name: &str) -> Self {
         Self::param(&format!("The parameter {name} is required"))
     }
@@ -120,7 +115,6 @@ impl GraphError {
         if let Some(subcode) = subcode { error.subcode(subcode) } else { error }
     }
 
-    /// The token has expired.
     pub fn expired_token(at: DateTime<Utc>) -> Self {
         let at = at.format("%A, %d-%b-%y %H:%M:%S UTC");
         Self::token(&format!("Error validating access token: Session has expired on {at}."), Some(463))

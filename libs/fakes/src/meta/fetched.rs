@@ -33,7 +33,6 @@ impl Fetched {
     }
 }
 
-/// Why Meta did not fetch a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotFetched {
     /// The URL is invalid, or not publicly reachable.
@@ -78,7 +77,6 @@ pub async fn fetch(address: &str, refused_hosts: &[String]) -> Result<Fetched, N
     Fetched::from_bytes(bytes).filter(|it| it.mime_type.as_str() == content_type).ok_or(NotFetched::NoMedium)
 }
 
-/// The limits of a platform for pictures or videos.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub types: &'static [MimeType],
@@ -105,7 +103,7 @@ pub enum FileProblem {
 }
 
 impl Limits {
-    /// Checks a file. Limits of unknown facts are not checked.
+    /// Limits of unknown facts are not checked.
     pub fn check(&self, file: &Fetched) -> Option<FileProblem> {
         if !self.types.contains(&file.mime_type) {
             return Some(FileProblem::Type);
@@ -130,7 +128,6 @@ impl Limits {
     }
 }
 
-/// Whether the `moov` box of a video follows its `mdat` box.
 fn has_moov_at_end(file: &Fetched) -> bool {
     if !matches!(file.mime_type, MimeType::Mp4 | MimeType::Quicktime) {
         return false;

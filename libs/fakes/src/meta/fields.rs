@@ -12,7 +12,7 @@ use url::form_urlencoded;
 use super::error::GraphError;
 use crate::fake::params::{essence, parts};
 
-/// The parameters of a call. Reading a parameter removes it.
+/// Reading a parameter removes it.
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
     given: BTreeMap<String, String>,

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use super::error::GraphError;
 use super::fields::Fields;
 
-/// The requested page.
 #[derive(Clone, Copy, Debug)]
 pub struct Page {
     start: usize,

@@ -10,7 +10,6 @@ use super::error::GraphError;
 use super::fields::Fields;
 use crate::fake::oauth::{OAuth, secret};
 
-/// The grant types of a platform.
 #[derive(Clone, Copy, Debug)]
 pub struct LongLived {
     /// The `grant_type` that exchanges a short-lived token for a long-lived one.

@@ -9,7 +9,6 @@ use super::error::GraphError;
 pub const MESSAGES: &[&str] =
     &["/error/message", "/error/error_user_title", "/error/error_user_msg", "/error_message", "/error_description"];
 
-/// The response to a call with an injected fault.
 pub fn respond(call: Call, fault: InjectedFault) -> GraphError {
     match (call, fault) {
         // Meta sends the duration in minutes.

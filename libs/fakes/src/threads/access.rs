@@ -18,10 +18,8 @@ use crate::meta::fields::Fields;
 use crate::meta::long_lived::LongLived;
 use crate::meta::select::Node;
 
-/// The grant types for long-lived tokens.
 const TOKENS: LongLived = LongLived { exchange: "th_exchange_token", refresh: "th_refresh_token" };
 
-/// Fields of a profile.
 const PROFILE: Node = Node {
     kind: "ThreadsUser",
     fields: &["username", "name", "threads_profile_picture_url", "threads_biography", "is_verified"],

@@ -31,7 +31,6 @@ pub(super) struct Content {
     pub(super) is_by_visitor: bool,
 }
 
-/// A fetched file.
 #[derive(Clone, Debug)]
 pub(super) struct File {
     pub(super) file: Fetched,
@@ -56,7 +55,6 @@ const VIDEOS: Limits = Limits {
     runs: (300_000, 1),
 };
 
-/// Who may reply.
 const REPLY_CONTROLS: &[&str] =
     &["everyone", "accounts_you_follow", "mentioned_only", "parent_post_author_only", "followers_only"];
 

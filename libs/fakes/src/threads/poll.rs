@@ -1,5 +1,3 @@
-//! Polls.
-
 use serde_json::Value;
 
 use crate::meta::error::GraphError;

@@ -25,10 +25,8 @@ pub(super) struct Post {
     at: DateTime<Utc>,
 }
 
-/// Fields of a container.
 const CONTAINER: Node = Node { kind: "ThreadsContainer", fields: &["status", "error_message"], unasked: &[] };
 
-/// Fields of a post.
 const MEDIA: Node = Node {
     kind: "ThreadsMedia",
     fields: &[
@@ -51,7 +49,6 @@ const MEDIA: Node = Node {
     unasked: &[],
 };
 
-/// Fields of limits.
 const LIMITS: Node = Node { kind: "ThreadsPublishingLimit", fields: &["quota_usage", "config"], unasked: &[] };
 
 /// The most posts of a day.
@@ -198,7 +195,7 @@ fn post_json(Post { id, content, at }: &Post) -> Value {
 }
 
 impl Memory {
-    /// Adds a post. Returns its id.
+    /// Returns the id.
     pub(super) fn add(&mut self, content: Content, at: DateTime<Utc>) -> String {
         let id = self.ids.fresh();
         self.posts.push(Post { id: id.clone(), content, at });

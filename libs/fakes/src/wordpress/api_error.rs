@@ -1,5 +1,3 @@
-//! Error responses.
-
 use axum::Json;
 use axum::response::{Html, IntoResponse, Response};
 use http::StatusCode;
@@ -64,7 +62,6 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// An HTML page.
 pub(super) fn page(status: StatusCode, says: &str) -> Response {
     (status, Html(format!("<!DOCTYPE html>\n<html><body><p>{says}</p></body></html>\n"))).into_response()
 }

@@ -1,5 +1,3 @@
-//! `FakePlatform` for the conformance suite.
-
 use crate::conformance::fake_platform::{Call, Decision, Detour, FakePlatform, InjectedFault, PublicPost};
 use async_trait::async_trait;
 use axum::response::{IntoResponse, Response};

@@ -2,7 +2,6 @@
 
 use crate::fake::article::{paragraph, plain};
 
-/// The displayed content of a block.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Block {
     Paragraph { text: String, links: Vec<String> },
@@ -10,7 +9,6 @@ pub(super) enum Block {
     Video { id: u64, src: String },
 }
 
-/// The blocks of a post; or the error in them.
 pub(super) fn read(content: &str) -> Result<Vec<Block>, String> {
     let blocks = content.split("<!-- wp:").skip(1).map(parse_block);
     let is_in_blocks = content.is_empty() || content.starts_with("<!-- wp:");

@@ -1,5 +1,3 @@
-//! The media library.
-
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Request};
 use domain::media::MimeType;

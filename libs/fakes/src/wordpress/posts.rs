@@ -1,5 +1,3 @@
-//! Posts.
-
 use serde_json::{Value, json};
 
 use super::api_error::ApiError;

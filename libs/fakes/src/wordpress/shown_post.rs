@@ -11,7 +11,6 @@ pub struct ShownPost {
     pub media: Vec<PublicMedium>,
 }
 
-/// A file of the site's library.
 pub struct LibraryFile {
     pub source_url: String,
     pub mime_type: MimeType,

@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 
 use crate::connected;
 
-/// The public URL of a deployment.
 const PUBLIC: &str = "https://app.sps-loopback.dev";
 
 fn typed(harness: &AdapterHarness<Bluesky>, handle: &str) -> platforms::FieldValues {

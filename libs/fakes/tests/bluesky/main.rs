@@ -14,14 +14,12 @@ use fakes::conformance::samples::Sample;
 use platforms::Account;
 use serde_json::Value;
 
-/// A harness with an account that was connected on the platform's page.
 async fn connected() -> (AdapterHarness<Bluesky>, Account) {
     let harness = AdapterHarness::new().await;
     let account = harness.connect().await;
     (harness, account)
 }
 
-/// Publishes a post, and returns its record.
 async fn record(harness: &AdapterHarness<Bluesky>, account: &Account, text: &str, media: Vec<Sample>) -> Value {
     let post = harness.due(account, text, media).await;
     let published = harness.publish(&post).await.unwrap();

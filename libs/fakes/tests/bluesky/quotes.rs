@@ -1,5 +1,3 @@
-//! Posts that quote another post.
-
 use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use domain::options::{OptionValue, Options};
@@ -18,7 +16,6 @@ fn quote(address: &str) -> Options {
     options(&[("quote_url", text(address))])
 }
 
-/// Embeds of a post.
 async fn embed(
     harness: &AdapterHarness<Bluesky>,
     account: &Account,

@@ -28,7 +28,6 @@ async fn self_hosted() -> AdapterHarness<Bluesky> {
     AdapterHarness::with_settings(settings).await
 }
 
-/// A website.
 async fn website() -> SocketAddr {
     let picture = || async { ([(CONTENT_TYPE, "image/png")], sample(MimeType::Png, 1).bytes) };
     let router = Router::new()

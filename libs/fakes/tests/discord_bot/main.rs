@@ -13,14 +13,12 @@ use platforms::Account;
 
 use fakes::discord::bot::DiscordBot;
 
-/// A harness with a connected server.
 async fn connected() -> (AdapterHarness<DiscordBot>, Account) {
     let harness = AdapterHarness::<DiscordBot>::new().await;
     let account = harness.connect().await;
     (harness, account)
 }
 
-/// Options with text values.
 fn options(pairs: &[(&str, &str)]) -> Options {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), OptionValue::Text((*value).to_owned()))).collect()
 }

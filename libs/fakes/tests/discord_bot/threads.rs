@@ -12,13 +12,12 @@ use platforms::Account;
 
 use super::{connected, options, post};
 
-/// The first post of a thread in a forum.
 async fn begun(harness: &AdapterHarness<DiscordBot>, account: &Account) -> Published {
     let mut root = post(harness, account, (FORUM, Some("Tides")), "how high?", Vec::new());
     harness.deliver(&mut root).await.unwrap().published
 }
 
-/// A reply to `parent`. It has no title.
+/// Without a title.
 fn reply<'a>(
     harness: &AdapterHarness<DiscordBot>,
     account: &'a Account,

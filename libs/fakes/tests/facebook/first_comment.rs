@@ -1,5 +1,3 @@
-//! The first comment.
-
 use domain::delivery::AttemptError;
 use domain::media::MimeType;
 use fakes::conformance::fake_platform::{Call, FakePlatform, InjectedFault};

@@ -30,7 +30,6 @@ fn long_video() -> Sample {
     sample_with_size(MimeType::Mp4, 9 << 20)
 }
 
-/// A post with these files and options.
 fn a_post<'a>(
     harness: &AdapterHarness<Facebook>,
     account: &'a Account,

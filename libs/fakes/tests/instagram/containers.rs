@@ -14,7 +14,6 @@ use serde_json::{Value, json};
 
 use super::{harness, list, options, text};
 
-/// A picture of this size.
 fn picture(width: u32, height: u32, format: ImageFormat) -> Sample {
     let mime_type = if format == ImageFormat::Png { MimeType::Png } else { MimeType::Jpeg };
     let mut bytes = Cursor::new(Vec::new());

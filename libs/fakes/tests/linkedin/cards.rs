@@ -31,7 +31,6 @@ async fn website() -> SocketAddr {
     wire::serve(router).await
 }
 
-/// Publishes a post and returns its card.
 async fn shown(harness: &AdapterHarness<LinkedIn>, text: &str, given: &[(&str, OptionValue)]) -> Value {
     let account = harness.connect().await;
     let mut post = harness.post(&account, text, Vec::new());

@@ -13,7 +13,6 @@ use fakes::conformance::adapter_harness::AdapterHarness;
 use fakes::linkedin::{LinkedIn, Products, SelfServe};
 use platforms::Account;
 
-/// A harness with a member.
 async fn harness() -> (AdapterHarness<LinkedIn>, Account) {
     harness_with::<SelfServe>().await
 }

@@ -13,7 +13,6 @@ const WAYS: [AccountDiscovery; 4] = [
     AccountDiscovery::HostMetaFile,
 ];
 
-/// A server and the website of a domain.
 async fn with_website<K: FlavorType>() -> (AdapterHarness<Server<K>>, Website) {
     let website = Website::start().await;
     let harness = AdapterHarness::with_other_servers(&[website.address()]).await;

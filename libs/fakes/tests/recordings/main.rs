@@ -64,7 +64,6 @@ async fn choices<N: FakePlatform>() {
     }
 }
 
-/// A response of a recorded server or of a fake.
 struct RecordedResponse<'a> {
     status: u16,
     body: &'a Value,

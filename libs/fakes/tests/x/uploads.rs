@@ -1,5 +1,3 @@
-//! Uploads of files.
-
 use chrono::TimeDelta;
 use domain::delivery::AttemptError;
 use domain::media::{Facts, MimeType};

@@ -42,11 +42,10 @@ pub struct Post<'a> {
     attachments: Vec<Attachment>,
 }
 
-/// The result of a delivery.
 #[derive(Debug)]
 pub struct DeliveryResult {
     pub published: Published,
-    /// The attempt errors, in order.
+    /// In order.
     pub errors: Vec<AttemptError>,
 }
 
@@ -54,7 +53,6 @@ pub struct DeliveryResult {
 const ATTEMPTS: usize = 30;
 
 impl<N: FakePlatform> AdapterHarness<N> {
-    /// The lead time of these files.
     pub fn lead(&self, media: &[Attachment]) -> Option<TimeDelta> {
         LeadTimesByPlatform::default().before(self.fake.name(), media)
     }
@@ -220,7 +218,6 @@ impl<N: FakePlatform> AdapterHarness<N> {
         called_at
     }
 
-    /// Looks up a publish call that began at `called_at`.
     pub async fn resolve(&self, post: &Post<'_>, called_at: DateTime<Utc>) -> Resolution {
         let claims = self.claims_for(post);
         match self.credentials().await {
@@ -444,7 +441,6 @@ impl Claims for KnownClaims {
 }
 
 impl Post<'_> {
-    /// The most files that were open at the same time.
     pub fn max_open(&self) -> usize {
         self.files.max_open()
     }

@@ -8,7 +8,6 @@ use domain::media::{FileType, MimeType};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// A server of files on loopback.
 pub(super) struct PublicFiles {
     address: SocketAddr,
     files: Arc<Mutex<Vec<(MimeType, Bytes)>>>,

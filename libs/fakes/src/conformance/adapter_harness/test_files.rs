@@ -34,7 +34,6 @@ pub struct Tunnel {
     pub url: Option<String>,
 }
 
-/// How many files are open, and the maximum so far.
 #[derive(Default)]
 struct OpenCount {
     now: AtomicUsize,
@@ -58,13 +57,11 @@ impl Drop for OpenGuard {
 }
 
 impl TestFiles {
-    /// The files of a post, also served to platforms that fetch them.
     pub fn new(media: &[Sample], tunnel: Tunnel) -> Self {
         let files = media.iter().map(|it| (it.attachment.media_id, it.bytes.clone())).collect();
         Self { files, requested: Mutex::default(), open: Arc::default(), public: OnceCell::new(), tunnel }
     }
 
-    /// The most files that were open at the same time.
     pub(super) fn max_open(&self) -> usize {
         self.open.most.load(Ordering::SeqCst)
     }

@@ -63,7 +63,6 @@ pub async fn callback_is_accepted_once<N: FakePlatform>() {
     assert!(harness.complete(&empty).await.is_err());
 }
 
-/// A callback at another redirect URI than the requested one connects nothing.
 pub async fn callback_at_another_redirect_uri_connects_nothing<N: FakePlatform>() {
     let harness = AdapterHarness::<N>::new().await;
     if !harness.fake.has_authorization_page() {

@@ -111,7 +111,6 @@ pub async fn a_post_behind_an_error_page_is_not_sent_twice<N: FakePlatform>() {
     violations.assert_empty();
 }
 
-/// The call was carried out, and its response has no id.
 pub async fn a_response_without_an_id_leaves_the_outcome_unknown<N: FakePlatform>() {
     let harness = AdapterHarness::<N>::new().await;
     let account = harness.connect().await;

@@ -112,7 +112,6 @@ pub async fn maximum_number_of_files_is_published_in_order<N: FakePlatform>() {
     }
 }
 
-/// Each file has the alt text that was given for it.
 pub async fn files_have_their_alt_texts<N: FakePlatform>() {
     let harness = AdapterHarness::<N>::new().await;
     let account = harness.connect().await;

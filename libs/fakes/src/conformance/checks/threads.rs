@@ -72,7 +72,6 @@ pub async fn lost_reply_is_found_and_sent_once<N: FakePlatform>() {
     }
 }
 
-/// The reply of one thread is not reported as the equal reply of another.
 pub async fn equal_threads_are_not_mixed_up<N: FakePlatform>() {
     for fault in [InjectedFault::LoseResponse, InjectedFault::CutBefore] {
         let harness = AdapterHarness::<N>::new().await;

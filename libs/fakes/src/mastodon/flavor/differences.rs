@@ -2,14 +2,11 @@ use chrono::TimeDelta;
 
 use crate::fake::oauth::{Client, Pkce, Refresh, Rules};
 
-/// Everything in which a flavor may differ from the others.
 #[expect(clippy::struct_excessive_bools, reason = "each is a difference of its own")]
 pub(crate) struct Differences {
-    /// The version that the instance reports.
     pub(crate) version: &'static str,
     /// The URL of the instance's source code.
     pub(crate) source_url: Option<&'static str>,
-    /// The calls that describe the instance.
     pub(crate) instance: InstanceApi,
     /// Whether `/.well-known/oauth-authorization-server` exists.
     pub(crate) metadata: bool,
@@ -31,17 +28,13 @@ pub(crate) struct Differences {
     pub(crate) hides_why_tokens_fail: bool,
     pub(crate) counting: Counting,
     pub(crate) warnings: Warnings,
-    /// Maximum length of a status.
     pub(crate) max_characters: usize,
     /// Characters per URL in the instance's description, which is not always true.
     pub(crate) told_url_characters: usize,
-    /// Maximum number of files of a status.
     pub(crate) max_media: Option<usize>,
-    /// Whether the server refuses a status without a file.
     pub(crate) needs_media: bool,
     /// Whether a status may have a video together with other files.
     pub(crate) mixes_media: bool,
-    /// Behavior of `POST /api/v2/media`.
     pub(crate) second_upload: SecondUpload,
     /// Maximum pixels of an image; `None` if the server does not check.
     pub(crate) matrix_limit: Option<u64>,
@@ -71,7 +64,6 @@ pub(crate) struct Differences {
     pub(crate) whole_seconds: bool,
     /// Whether listings support `max_id`; otherwise they start from the beginning.
     pub(crate) pages: bool,
-    /// Where the source text of a status is returned.
     pub(crate) source: Source,
     /// Whether the listing of an account has its replies.
     pub(crate) lists_replies: bool,
@@ -79,7 +71,6 @@ pub(crate) struct Differences {
     pub(crate) ignores_missing_parents: bool,
     /// Whether the server applies markup, replaces smileys by emoji, and shows a linked image as a file.
     pub(crate) rewrites: bool,
-    /// The ids and URLs of a status's files.
     pub(crate) files: FileNames,
     /// Whether the consent page is shown for an unknown app or missing parameters.
     pub(crate) shows_page_to_all: bool,
@@ -176,7 +167,6 @@ pub(crate) enum SecondUpload {
     AlwaysAccepted,
 }
 
-/// Format of the time at which a rate limit resets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reset {
     /// An ISO 8601 timestamp.

@@ -1,5 +1,3 @@
-//! Stored files.
-
 use bytes::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
@@ -14,7 +12,6 @@ pub(crate) struct Medium {
     pub(crate) bytes: Bytes,
     pub(crate) description: Option<String>,
     pub(crate) uploaded_at: DateTime<Utc>,
-    /// Polls until the file is ready.
     pub(crate) polls_left: usize,
     pub(crate) failed: bool,
     pub(crate) attached: bool,
@@ -36,7 +33,6 @@ impl Medium {
         self.mime_type.starts_with("video/")
     }
 
-    /// The file's JSON.
     pub(crate) fn view(&self, base_url: &str) -> Value {
         let kind = match self.mime_type.as_str() {
             "image/gif" => "gifv",

@@ -1,5 +1,3 @@
-//! Stored statuses.
-
 use chrono::{DateTime, Utc};
 
 use super::Memory;
