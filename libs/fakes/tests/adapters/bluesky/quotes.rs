@@ -1,0 +1,81 @@
+use fakes::bluesky::Bluesky;
+
+use super::connected;
+use crate::prelude::*;
+
+const KEY: &str = "3m5xkqh2v4k2a";
+
+fn quote(address: &str) -> Options {
+    options(&[("quote_url", text(address))])
+}
+
+async fn embed(
+    harness: &AdapterHarness<Bluesky>,
+    account: &Account,
+    text: &str,
+    media: Vec<Sample>,
+    options: Options,
+) -> Result<Value, AttemptError> {
+    let mut post = harness.post(account, text, media);
+    post.options = options;
+    let passage = harness.deliver(&mut post).await?;
+    Ok(harness.fake.record(&passage.published.platform_post_id).unwrap()["embed"].clone())
+}
+
+/// The link to another user's post, in the official client.
+fn link() -> String {
+    format!("https://bsky.app/profile/{}/post/{KEY}", Bluesky::OTHER_HANDLE)
+}
+
+#[tokio::test]
+async fn a_link_to_a_post_is_a_quote_of_it() {
+    let (harness, account) = connected().await;
+    let quoted = harness.fake.add_other_post(KEY, true);
+    let record = format!("at://{}/app.bsky.feed.post/{KEY}", Bluesky::OTHER_DID);
+    for text in [format!("Look: {}", link()), format!("Look: {record}."), link()] {
+        let embed = embed(&harness, &account, &text, Vec::new(), Options::default()).await.unwrap();
+        assert_eq!(embed, json!({"$type": "app.bsky.embed.record", "record": quoted}), "{text}");
+    }
+    let off = options(&[("link_preview", OptionValue::Flag(false))]);
+    assert_eq!(embed(&harness, &account, &link(), Vec::new(), off).await.unwrap(), Value::Null);
+}
+
+#[tokio::test]
+async fn a_quote_stands_beside_pictures() {
+    let (harness, account) = connected().await;
+    let quoted = harness.fake.add_other_post(KEY, true);
+
+    let embed = embed(&harness, &account, "Look", vec![sample(MimeType::Png, 1)], quote(&link())).await.unwrap();
+
+    assert_eq!(embed["$type"], "app.bsky.embed.recordWithMedia");
+    assert_eq!(embed["record"], json!({"$type": "app.bsky.embed.record", "record": quoted}));
+    assert_eq!(embed["media"]["$type"], "app.bsky.embed.images");
+}
+
+#[tokio::test]
+async fn a_post_of_ones_own_is_quoted_by_its_address() {
+    let (harness, account) = connected().await;
+    let first = harness.due(&account, "first", Vec::new()).await;
+    let first = harness.publish(&first).await.unwrap();
+
+    let embed = embed(&harness, &account, "second", Vec::new(), quote(&first.url.unwrap())).await.unwrap();
+
+    assert_eq!(embed["record"]["uri"], first.platform_post_id);
+}
+
+#[tokio::test]
+async fn forbidden_quote_is_an_error_of_its_field() {
+    let (harness, account) = connected().await;
+    harness.fake.add_other_post(KEY, false);
+    let missing = link().replace(KEY, "3m5xkqh2v4k2b");
+    for (address, words) in
+        [(link(), "does not allow"), (missing.clone(), "does not exist"), ("at://x".to_owned(), "no link")]
+    {
+        let error = embed(&harness, &account, "Look", Vec::new(), quote(&address)).await.unwrap_err();
+        assert!(matches!(&error, AttemptError::Refused { reason } if reason.contains(words)), "{address}: {error:?}");
+    }
+    for text in [link(), missing] {
+        let embed = embed(&harness, &account, &text, Vec::new(), Options::default()).await.unwrap();
+        assert_eq!(embed, Value::Null, "{text}");
+    }
+}

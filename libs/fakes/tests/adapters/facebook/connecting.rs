@@ -1,0 +1,134 @@
+//! The Pages that are connected, their tokens, and the end of grants.
+
+use domain::text::PostText;
+use fakes::facebook::{Facebook, PAGE, PERSON_ID};
+use platforms::RefreshPolicy;
+use secrecy::ExposeSecret;
+
+use super::{harness, options};
+use crate::prelude::*;
+
+async fn connected(harness: &AdapterHarness<Facebook>) -> Result<Vec<Account>, ConnectError> {
+    let callback = harness.callback_after(Decision::Allow).await;
+    harness.complete(&callback).await
+}
+
+fn names(accounts: &[Account]) -> Vec<&str> {
+    accounts.iter().filter_map(|it| it.profile.display_name.as_deref()).collect()
+}
+
+#[tokio::test]
+async fn every_page_that_its_person_may_post_on_can_be_chosen() {
+    let harness = AdapterHarness::<Facebook>::new().await;
+    harness.fake.has_page("200", "Tide Tables", &["PROFILE_PLUS_CREATE_CONTENT"]);
+    harness.fake.has_page("201", "Fog Horn", &["ANALYZE", "ADVERTISE"]);
+    harness.fake.has_page("202", "Old Pier", &["CREATE_CONTENT"]);
+    harness.fake.add_portfolio_page("300", "Ferry Office", true);
+    harness.fake.add_portfolio_page("301", "Ferry Archive", false);
+    harness.fake.declines(&["business_management"]);
+    assert_eq!(names(&connected(&harness).await.unwrap()), ["Harbour Lights", "Tide Tables", "Old Pier"]);
+    harness.fake.declines(&[]);
+
+    let accounts = connected(&harness).await.unwrap();
+
+    assert_eq!(names(&accounts), ["Harbour Lights", "Tide Tables", "Old Pier", "Ferry Office"]);
+    let mut own: Vec<_> =
+        accounts.iter().map(|it| it.credentials.own_token.as_ref().unwrap().expose_secret()).collect();
+    own.sort_unstable();
+    own.dedup();
+    assert_eq!(own.len(), 4, "each has a token of its own");
+    for account in &accounts {
+        assert_eq!(account.grant.as_deref(), Some(PERSON_ID), "one grant has all of them");
+        assert_eq!(account.credentials.expires_at, None);
+    }
+    assert_eq!(harness.connector().refresh_policy(), RefreshPolicy::Never);
+    for (account, text) in accounts.iter().zip(["a", "b", "c", "d"]) {
+        harness.store_credentials(&account.credentials);
+        let mut post = harness.post(account, text, Vec::new());
+        let published = harness.deliver(&mut post).await.unwrap().published;
+        assert!(published.platform_post_id.starts_with(&format!("{}_", account.profile.account_id)));
+    }
+}
+
+#[tokio::test]
+async fn a_page_is_known_by_the_name_in_its_address_or_by_its_own() {
+    let harness = AdapterHarness::<Facebook>::new().await;
+    harness.fake.has_page("200", "Tide Tables", &["CREATE_CONTENT"]);
+
+    let accounts = connected(&harness).await.unwrap();
+
+    let expected = |at: usize| {
+        let profile = &accounts[at].profile;
+        (profile.account_id.clone(), profile.username.clone().unwrap(), profile.profile_url.clone().unwrap())
+    };
+    let of = |id: &str, name: &str, address: &str| (id.to_owned(), name.to_owned(), address.to_owned());
+    assert_eq!(expected(0), of(PAGE, "harbourlights", "https://www.facebook.com/harbourlights"));
+    assert_eq!(expected(1), of("200", "Tide Tables", "https://www.facebook.com/200"));
+    assert!(accounts[0].profile.avatar.is_some());
+}
+
+#[tokio::test]
+async fn user_without_a_page_gets_the_reason() {
+    for (declined, tasks, expected) in [
+        (&["pages_manage_posts", "pages_show_list"][..], None, "not granted: pages_show_list, pages_manage_posts"),
+        (&[], None, "you have no Facebook Page, or selected none"),
+        (&[], Some(["ANALYZE"]), "you may not create content on Fog Horn: ask an admin"),
+    ] {
+        let harness = AdapterHarness::<Facebook>::new().await;
+        harness.fake.remove_pages();
+        harness.fake.declines(declined);
+        if let Some(tasks) = tasks {
+            harness.fake.has_page("201", "Fog Horn", &tasks);
+        }
+        let refusal = connected(&harness).await.unwrap_err();
+        assert!(matches!(&refusal, ConnectError::Refused(it) if it.contains(expected)), "{refusal:?}");
+    }
+}
+
+#[tokio::test]
+async fn missing_comment_permission_is_a_validation_error() {
+    let harness = AdapterHarness::<Facebook>::new().await;
+    harness.fake.declines(&["pages_manage_engagement"]);
+    let account = connected(&harness).await.unwrap().remove(0);
+    let text = PostText::parse("hello").unwrap();
+
+    let errors = account.rules.breaches(&text, &[], &options(&[("first_comment", "first!")]));
+
+    assert_eq!(errors.len(), 1);
+    assert!(!account.scopes.contains(&"pages_manage_engagement".to_owned()), "{:?}", account.scopes);
+    let now = harness.clock.now();
+    let about =
+        harness.connector().account_details(&account.profile, &account.credentials, now).await.unwrap().unwrap();
+    assert_eq!(about.rules, account.rules, "it is remembered");
+}
+
+#[tokio::test]
+async fn grant_that_has_ended_counts_as_revoked() {
+    let (harness, account) = harness().await;
+    let now = harness.clock.now();
+    harness.fake.inject_fault(Call::Revoke, InjectedFault::ServerError, 1);
+    assert!(harness.connector().revoke(&account.credentials, now).await.is_err());
+    for _ in 0..2 {
+        harness.connector().revoke(&account.credentials, now).await.unwrap();
+        assert_eq!(harness.fake.grant_count(), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_is_not_to_be_seen_needs_reconnection() {
+    let (harness, account) = harness().await;
+    let post = harness.due(&account, "prepared", Vec::new()).await;
+    let missing = json!({ "message": "No.", "type": "GraphMethodException", "code": 100, "error_subcode": 33 });
+    harness.fake.refuses("POST /feed", 400, json!({ "error": missing }));
+    let setback = harness.publish(&post).await.unwrap_err();
+    assert!(matches!(setback, AttemptError::RetryLater { .. }), "once it is a fault that passes: {setback:?}");
+
+    harness.fake.hide_pages();
+    let setback = harness.publish(&post).await.unwrap_err();
+    assert!(matches!(setback, AttemptError::Unauthorized { .. }), "{setback:?}");
+    for mime_type in [MimeType::Png, MimeType::Mp4] {
+        let mut other = harness.post(&account, "another", vec![sample(mime_type, 1)]);
+        let setback = harness.prepare_all(&mut other, &mut Vec::new()).await.unwrap_err();
+        assert!(matches!(setback, AttemptError::Unauthorized { .. }), "{setback:?}");
+    }
+}

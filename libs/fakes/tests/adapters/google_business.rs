@@ -1,0 +1,142 @@
+//! Behavior specific to Google Business Profile.
+
+use fakes::google::api_error::{not_found, quota_exceeded, service_disabled};
+use fakes::google_business::{GoogleBusiness, LOCATION, OTHER_LOCATION, SERVICE, location_disabled};
+use platforms::{FollowUp, Followed};
+
+use crate::prelude::*;
+
+type Harness = AdapterHarness<GoogleBusiness>;
+
+async fn harness() -> (Harness, Account) {
+    let harness = Harness::new().await;
+    let account = harness.connect().await;
+    (harness, account)
+}
+
+/// All steps of the follow-up. Returns its result, and the time since the publication.
+async fn follow_up(harness: &Harness, post: &Post<'_>, published: &Published) -> (Followed, TimeDelta) {
+    let mut progress = None;
+    loop {
+        let step = FollowUp { name: "review", published, progress: progress.as_deref() };
+        match harness.follow_up_step(post, &step).await.unwrap() {
+            Followed::Again { progress: next, at } => (progress, _) = (Some(next), harness.clock.skip_to(at)),
+            result => return (result, harness.clock.now() - published.at),
+        }
+    }
+}
+
+#[tokio::test]
+async fn locations_of_all_accounts_that_may_have_posts_are_listed() {
+    let harness = Harness::new().await;
+    let accounts = harness.complete(&harness.callback_after(Decision::Allow).await).await.unwrap();
+    let named = accounts.iter().map(|it| (it.profile.account_id.as_str(), it.profile.display_name.as_deref().unwrap()));
+    let expected =
+        [(LOCATION, "The Harbor (Am Sandtorkai 2, Hamburg)"), (OTHER_LOCATION, "The Harbor (Elbchaussee 3, Hamburg)")];
+    assert_eq!(named.collect::<Vec<_>>(), expected);
+    let Account { profile, credentials, .. } = &accounts[0];
+    let read = async || harness.connector().account_details(profile, credentials, harness.clock.now()).await.unwrap();
+    assert_eq!(read().await.unwrap().profile, *profile, "the name stays long");
+    harness.fake.refuses("/v1/locations/", 404, not_found());
+    assert_eq!(read().await, None, "the location is gone");
+}
+
+#[tokio::test]
+async fn event_offer_and_button_are_sent() {
+    let (harness, account) = harness().await;
+    let url = "https://boats.example/";
+    let schedule = [("title", "Tides"), ("event_starts_at", "2026-12-31T22:30"), ("event_ends_at", "2027-01-01T02:00")];
+    let event = json!({ "title": "Tides", "schedule": {
+        "startDate": { "year": 2026, "month": 12, "day": 31 }, "startTime": { "hours": 22, "minutes": 30 },
+        "endDate": { "year": 2027, "month": 1, "day": 1 }, "endTime": { "hours": 2, "minutes": 0 },
+    } });
+    let with = |more: &[(&'static str, &'static str)]| [&schedule[..], more].concat();
+    for (given, field, expected) in [
+        (with(&[("topic", "event")]), "event", event),
+        (with(&[("topic", "offer")]), "offer", json!({})),
+        (with(&[("topic", "offer"), ("offer_coupon_code", "EBB")]), "offer", json!({ "couponCode": "EBB" })),
+        (vec![("call_to_action", "book"), ("link", url)], "callToAction", json!({ "actionType": "BOOK", "url": url })),
+        (vec![("call_to_action", "call")], "callToAction", json!({ "actionType": "CALL" })),
+    ] {
+        let mut post = harness.post(&account, "Ebb and flood", Vec::new());
+        post.options = given.into_iter().map(|(name, value)| (name.to_owned(), text(value))).collect();
+        harness.deliver(&mut post).await.unwrap();
+        assert_eq!(harness.fake.latest_request()[field], expected);
+    }
+}
+
+#[tokio::test]
+async fn post_ends_as_google_reviews_it() {
+    let (harness, account) = harness().await;
+    harness.fake.reviews(&[(0, "PROCESSING"), (60, "REJECTED")]);
+    let post = harness.due(&account, "Rejected in review", Vec::new()).await;
+    let (accepted, called_at) = (harness.publish(&post).await.unwrap_err(), harness.clock.now());
+    assert!(matches!(accepted, AttemptError::Accepted { .. }), "{accepted:?}");
+    assert!(matches!(harness.resolve(&post, called_at).await, Resolution::Pending { .. }));
+    harness.clock.advance(TimeDelta::minutes(1));
+    assert!(matches!(harness.resolve(&post, called_at).await, Resolution::Refused { .. }));
+
+    harness.fake.reviews(&[(0, "REJECTED")]);
+    let refused = harness.publish(&harness.due(&account, "Rejected at once", Vec::new()).await).await.unwrap_err();
+    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("content policy")), "{refused:?}");
+    for (review, hours, is_removed) in [
+        (&[(0, "LIVE"), (3_600, "REJECTED")][..], 1, true),
+        (&[(0, "LIVE"), (86_400, "REJECTED")], 24, true),
+        (&[(0, "LIVE")], 24, false),
+    ] {
+        harness.fake.reviews(review);
+        let post = harness.due(&account, "Live at once", Vec::new()).await;
+        let published = harness.publish(&post).await.unwrap();
+        let (result, after) = follow_up(&harness, &post, &published).await;
+        assert_eq!((matches!(result, Followed::Removed { .. }), after), (is_removed, TimeDelta::hours(hours)));
+    }
+}
+
+#[tokio::test]
+async fn lost_post_in_review_is_not_sent_again_even_if_edited() {
+    let (harness, account) = harness().await;
+    harness.fake.reviews(&[(0, "PROCESSING"), (300, "LIVE")]);
+    let post = harness.due(&account, "Lost", Vec::new()).await;
+    let called_at = harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
+    harness.clock.advance(TimeDelta::minutes(2));
+    for (text, words) in [("Lost", "is reviewing"), ("Edited", "may be this one")] {
+        harness.fake.edit_posts(text);
+        let pending = harness.resolve(&post, called_at).await;
+        assert!(matches!(&pending, Resolution::Pending { reason } if reason.contains(words)), "{text}: {pending:?}");
+    }
+}
+
+#[tokio::test]
+async fn deleted_post_is_not_sent_again() {
+    let (harness, account) = harness().await;
+    let post = harness.due(&account, "Deleted", Vec::new()).await;
+    let (_, called_at) = (harness.publish(&post).await.unwrap_err(), harness.clock.now());
+    harness.fake.delete_posts();
+    assert!(matches!(harness.resolve(&post, called_at).await, Resolution::Pending { .. }), "it may only be late");
+    let published = Published::new(format!("{LOCATION}/localPosts/1"), called_at);
+    assert_eq!(follow_up(&harness, &post, &published).await, (Followed::Done, TimeDelta::hours(1)));
+    assert!(matches!(harness.resolve(&post, called_at).await, Resolution::Undeterminable { .. }));
+}
+
+#[tokio::test]
+async fn operator_s_errors_delay_a_post_and_those_of_location_and_picture_fail_it() {
+    let (harness, account) = harness().await;
+    let mut small = sample(MimeType::Png, 1);
+    small.attachment.facts = Some(Facts { pixels: Pixels::new(64, 48), ..Facts::default() });
+    let breaches = account.rules.breaches("Small", std::slice::from_ref(&small.attachment), Options::NONE);
+    assert_eq!(breaches[0].rule, "min_image_side");
+    let small = harness.due(&account, "Small", vec![small]).await;
+    let post = harness.due(&account, "Hello", Vec::new()).await;
+    assert!(matches!(harness.publish(&small).await, Err(AttemptError::Refused { .. })));
+    for (status, body, is_delayed, words) in [
+        (403, service_disabled("Google My Business API", SERVICE), true, "Google My Business API"),
+        (429, quota_exceeded(SERVICE, 0), true, "no quota"),
+        (400, location_disabled(), false, "for many chains"),
+        (404, not_found(), false, "does not exist"),
+    ] {
+        harness.fake.refuses("/v4/", status, body);
+        let error = harness.publish(&post).await.unwrap_err();
+        assert_eq!(matches!(error, AttemptError::RetryLater { .. }), is_delayed, "{error:?}");
+        assert!(error.into_reason().contains(words), "{words}");
+    }
+}

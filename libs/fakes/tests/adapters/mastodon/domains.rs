@@ -1,0 +1,107 @@
+//! Servers whose accounts are named by a domain other than the server's.
+
+use domain::connection::AccountInfo;
+use fakes::mastodon::{AccountDiscovery, FlavorType, GoToSocial, Pixelfed, Server, Stock, Website};
+use url::Url;
+
+use crate::prelude::*;
+
+const WAYS: [AccountDiscovery; 4] = [
+    AccountDiscovery::WebFinger,
+    AccountDiscovery::HostMeta,
+    AccountDiscovery::WebFingerFile,
+    AccountDiscovery::HostMetaFile,
+];
+
+async fn with_website<K: FlavorType>() -> (AdapterHarness<Server<K>>, Website) {
+    let website = Website::start().await;
+    let harness = AdapterHarness::with_other_servers(&[website.address()]).await;
+    (harness, website)
+}
+
+fn typed(input: impl Into<String>) -> FieldValues {
+    FieldValues::from([("server".to_owned(), input.into().into())])
+}
+
+/// The URL that this input redirects to, or its error message.
+async fn sent<K: FlavorType>(harness: &AdapterHarness<Server<K>>, input: String) -> Result<String, String> {
+    match harness.authorize(&typed(input)).await {
+        Ok((AuthorizeStep::Redirect { url, .. }, _)) => Ok(Url::parse(&url).unwrap().origin().ascii_serialization()),
+        Err(ConnectError::Field { message, .. }) => Err(message),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn the_server_is_found_by_the_domain_of_a_handle_and_by_a_handle() {
+    async fn is_found<K: FlavorType>() {
+        let (harness, website) = with_website::<K>().await;
+        let here = harness.fake.base_url().to_owned();
+        harness.fake.is_named(&website.address().to_string());
+        for way in WAYS {
+            website.leads_to(way, &here);
+            for words in ["", "/", "/@keeper", "/@nobody"] {
+                let words = format!("http://{}{words}", website.address());
+                assert_eq!(sent(&harness, words.clone()).await, Ok(here.clone()), "{way:?} {words}");
+            }
+        }
+    }
+
+    is_found::<Stock>().await;
+    is_found::<GoToSocial>().await;
+    is_found::<Pixelfed>().await;
+}
+
+#[tokio::test]
+async fn a_domain_leads_nowhere_that_may_not_be_called_and_not_round_and_round() {
+    let (harness, website) = with_website::<Stock>().await;
+    let domain = format!("http://{}", website.address());
+    for way in WAYS {
+        for elsewhere in ["http://10.0.0.1", "http://127.0.0.1:9", "https://localhost", "ftp://x.example", "", &domain]
+        {
+            website.leads_to(way, elsewhere);
+            let error = sent(&harness, domain.clone()).await.expect_err(elsewhere);
+            assert!(error.contains("name of") || error.contains("Check its name"), "{way:?} {elsewhere}: {error}");
+        }
+    }
+}
+
+async fn profile<K: FlavorType>(harness: &AdapterHarness<Server<K>>) -> AccountInfo {
+    harness.connect().await.profile
+}
+
+#[tokio::test]
+async fn an_account_has_the_handle_of_the_domain_that_names_it() {
+    async fn is_named<K: FlavorType>() {
+        let (harness, website) = with_website::<K>().await;
+        let (domain, here) = (website.address().to_string(), harness.fake.base_url().to_owned());
+        let host = here.trim_start_matches("http://");
+        harness.fake.is_named(&domain);
+
+        for way in [AccountDiscovery::WebFinger, AccountDiscovery::WebFingerFile] {
+            website.leads_to(way, &here);
+            let profile = profile(&harness).await;
+            assert_eq!(profile.username, Some(format!("keeper@{domain}")), "{way:?}");
+            assert!(profile.account_id.starts_with(&format!("{host}/")), "{}", profile.account_id);
+        }
+    }
+
+    is_named::<Stock>().await;
+    is_named::<GoToSocial>().await;
+    is_named::<Pixelfed>().await;
+}
+
+#[tokio::test]
+async fn a_server_does_not_name_its_accounts_by_a_domain_that_knows_nothing_of_it() {
+    let (harness, website) = with_website::<Stock>().await;
+    let here = harness.fake.base_url().to_owned();
+    let own = Some(format!("keeper@{}", here.trim_start_matches("http://")));
+    assert_eq!(profile(&harness).await.username, own);
+    for claimed in [website.address().to_string(), "mastodon.invalid".to_owned(), "two words".to_owned()] {
+        harness.fake.is_named(&claimed);
+        assert_eq!(profile(&harness).await.username, own, "{claimed}");
+    }
+    harness.fake.is_named(&website.address().to_string());
+    website.leads_to(AccountDiscovery::WebFingerFile, "http://other.example");
+    assert_eq!(profile(&harness).await.username, own);
+}

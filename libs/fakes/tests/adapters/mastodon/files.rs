@@ -1,0 +1,158 @@
+//! Files: uploaded once, processed, and uploaded again after the server has deleted them.
+
+use fakes::mastodon::{GoToSocial, Pixelfed, Stock};
+
+use super::{harness, picture};
+use crate::prelude::*;
+
+fn video() -> Vec<Sample> {
+    vec![sample(MimeType::Mp4, 1)]
+}
+
+#[tokio::test]
+async fn a_refusal_with_files_is_believed_once_it_is_certain_that_no_status_shows_them() {
+    let (harness, account) = harness::<GoToSocial>().await;
+    let post = harness.due(&account, "Look", picture()).await;
+    harness.fake.inject_fault(Call::Publish, InjectedFault::Refused, 2);
+
+    harness.fake.inject_fault(Call::LookUp, InjectedFault::ServerError, 1);
+    let unclear = harness.publish(&post).await;
+    assert!(matches!(unclear, Err(AttemptError::RetryLater { .. })), "{unclear:?}");
+    let certain = harness.publish(&post).await;
+    assert!(matches!(certain, Err(AttemptError::Refused { .. })), "{certain:?}");
+
+    // Refused as a duplicate, whatever the state of the files.
+    let published = harness.publish(&post).await.unwrap();
+    harness.fake.inject_fault(Call::Publish, InjectedFault::Refused, 1);
+    assert_eq!(harness.publish(&post).await.unwrap(), published);
+}
+
+#[tokio::test]
+async fn a_video_is_waited_for_in_steps() {
+    let (harness, account) = harness::<Stock>().await;
+    harness.fake.polls_until_ready(7);
+    let mut post = harness.post(&account, "Look", video());
+    let mut waits = Vec::new();
+    let progress = loop {
+        match harness.prepare(&post).await.unwrap() {
+            Step::Ready { progress } => break progress,
+            Step::Again { progress, at } => {
+                post.progress = Some(progress);
+                waits.push((at - harness.clock.now()).num_seconds());
+                harness.clock.skip_to(at);
+            }
+            Step::NeedsParent { .. } => panic!("it is no reply"),
+        }
+    };
+
+    let (look_back, looks) = waits.split_last().unwrap();
+    assert_eq!(looks, [1, 2, 4, 8, 16, 30, 30, 30]);
+    assert_eq!(harness.clock.now() + TimeDelta::seconds(20), post.publish_at, "after {look_back} s");
+    post.progress = progress;
+    harness.publish(&post).await.unwrap();
+    assert_eq!(harness.fake.public_posts()[0].media[0].bytes, video()[0].bytes);
+    assert_eq!(harness.fake.call_count(Call::Upload), 1);
+}
+
+#[tokio::test]
+async fn a_file_that_waited_too_long_is_uploaded_again() {
+    let (harness, account) = harness::<Stock>().await;
+    let mut post = harness.due(&account, "Look", vec![sample(MimeType::Jpeg, 1), sample(MimeType::Png, 2)]).await;
+    harness.clock.advance(TimeDelta::hours(25));
+
+    assert!(matches!(harness.publish(&post).await, Err(AttemptError::PreparationExpired { .. })));
+    post.progress = None;
+    harness.deliver(&mut post).await.unwrap();
+
+    let public = harness.fake.public_posts();
+    assert_eq!(public.len(), 1);
+    assert_eq!(public[0].media.len(), 2);
+    assert_eq!(harness.fake.call_count(Call::Upload), 4);
+}
+
+#[tokio::test]
+async fn a_file_that_vanished_while_it_was_worked_on_is_uploaded_again() {
+    let (harness, account) = harness::<Stock>().await;
+    let mut post = harness.post(&account, "Look", video());
+    let mut prepare = async || match harness.prepare(&post).await {
+        Ok(Step::Again { progress, .. }) => {
+            post.progress = Some(progress);
+            harness.clock.advance(TimeDelta::hours(25));
+            Ok(())
+        }
+        Ok(step) => panic!("{step:?}"),
+        Err(error) => Err(error),
+    };
+    // Uploaded, found missing, and uploaded again.
+    for _ in 0..3 {
+        prepare().await.unwrap();
+    }
+
+    assert!(
+        matches!(prepare().await, Err(AttemptError::PreparationExpired { .. })),
+        "nothing that is there is relied on"
+    );
+    assert_eq!(harness.fake.call_count(Call::Upload), 2);
+}
+
+#[tokio::test]
+async fn an_upload_that_is_cut_off_is_made_anew_and_those_before_it_are_kept() {
+    let (harness, account) = harness::<Stock>().await;
+    for fault in
+        [InjectedFault::CutBefore, InjectedFault::LoseResponse, InjectedFault::ServerError, InjectedFault::Unavailable]
+    {
+        let files: Vec<_> = (1..=4).map(|number| sample(MimeType::Png, number)).collect();
+        let mut post = harness.post(&account, &format!("{fault:?}"), files.clone());
+        let before = harness.fake.call_count(Call::Upload);
+        for _ in 0..2 {
+            let Ok(Step::Again { progress, .. }) = harness.prepare(&post).await else { panic!() };
+            post.progress = Some(progress);
+        }
+        harness.fake.inject_fault(Call::Upload, fault, 1);
+        harness.prepare(&post).await.unwrap_err();
+
+        harness.deliver(&mut post).await.unwrap();
+
+        assert_eq!(harness.fake.call_count(Call::Upload) - before, 5, "{fault:?}");
+        let shown = harness.fake.public_posts().pop().unwrap().media;
+        assert!(shown.iter().map(|it| &it.bytes).eq(files.iter().map(|it| &it.bytes)), "{fault:?}");
+    }
+}
+
+/// It states the limit of Mastodon and does not enforce it.
+#[tokio::test]
+async fn pixelfed_accepts_more_pixels_than_it_states() {
+    let (_, account) = harness::<Pixelfed>().await;
+    let mut file = picture().remove(0).attachment;
+    file.facts = Some(Facts { pixels: Pixels::new(7680, 4321), ..Facts::default() });
+
+    assert_eq!(account.rules.breaches(Some("Look"), &[file], Options::NONE), []);
+}
+
+#[tokio::test]
+async fn files_that_a_status_shows_are_not_uploaded_again_but_found() {
+    let (harness, account) = harness::<GoToSocial>().await;
+    let post = harness.due(&account, "Look", picture()).await;
+    let published = harness.publish(&post).await.unwrap();
+
+    // As if a look-up had not found the post.
+    let again = harness.publish(&post).await.unwrap();
+
+    assert_eq!(again, published);
+    assert_eq!(harness.fake.public_posts().len(), 1);
+}
+
+#[tokio::test]
+async fn a_video_that_could_not_be_processed_is_uploaded_once_more() {
+    let (harness, account) = harness::<Stock>().await;
+    harness.fake.inject_fault(Call::Process, InjectedFault::Refused, 1);
+    let mut post = harness.post(&account, "the second time", video());
+    harness.deliver(&mut post).await.unwrap();
+    assert_eq!((harness.fake.public_posts().len(), harness.fake.call_count(Call::Upload)), (1, 2));
+
+    harness.fake.inject_fault(Call::Process, InjectedFault::Refused, 2);
+    let mut post = harness.post(&account, "never", video());
+    let refused = harness.deliver(&mut post).await.unwrap_err();
+    assert!(format!("{refused:?}").starts_with("Refused"), "{refused:?}");
+    assert_eq!((harness.fake.public_posts().len(), harness.fake.call_count(Call::Upload)), (1, 4));
+}

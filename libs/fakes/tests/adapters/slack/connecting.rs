@@ -1,0 +1,61 @@
+//! A workspace, its channels, and its tokens.
+
+use fakes::slack::{CHANNEL, PRIVATE, Slack, TokenRotation};
+
+use super::harness;
+use crate::prelude::*;
+
+/// Otherwise the suite refreshes nothing.
+#[tokio::test]
+async fn only_rotated_tokens_can_be_refreshed() {
+    assert!(!harness().await.0.can_refresh());
+    let rotating = AdapterHarness::<Slack<TokenRotation>>::new().await;
+    rotating.connect().await;
+    assert!(rotating.can_refresh());
+}
+
+#[tokio::test]
+async fn the_channels_to_choose_from_are_those_to_which_the_app_was_invited() {
+    let (harness, account) = harness().await;
+    let all = [(CHANNEL.to_owned(), "#general".to_owned()), (PRIVATE.to_owned(), "keepers (private)".to_owned())];
+
+    assert_eq!(harness.choices(&account, "channel").await.unwrap(), all);
+    harness.fake.has_pages_of(1);
+    assert_eq!(harness.choices(&account, "channel").await.unwrap(), all);
+    harness.fake.remove_from_channels();
+    assert_eq!(harness.choices(&account, "channel").await.unwrap(), []);
+
+    harness.fake.refuses("users.conversations", "missing_scope");
+    assert!(matches!(harness.choices(&account, "channel").await, Err(AttemptError::Unauthorized { .. })));
+}
+
+#[tokio::test]
+async fn every_channel_is_listed_however_short_the_pages_are() {
+    let (harness, account) = harness().await;
+    harness.fake.add_channels(300);
+    harness.fake.has_pages_of(20);
+    assert_eq!(harness.choices(&account, "channel").await.unwrap().len(), 302);
+
+    harness.clock.advance(TimeDelta::minutes(1));
+    harness.fake.add_channels(1_500);
+    harness.fake.has_pages_of(999);
+    assert_eq!(harness.choices(&account, "channel").await.unwrap().len(), platforms::MAX_CHOICES);
+
+    harness.clock.advance(TimeDelta::minutes(1));
+    // Each page has a cursor, and no page has an entry.
+    harness.fake.has_pages_of(0);
+    assert_eq!(harness.choices(&account, "channel").await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn what_is_no_bot_of_one_workspace_is_not_connected() {
+    for (name, value) in [("token_type", json!("user")), ("is_enterprise_install", json!(true))] {
+        let harness = AdapterHarness::<Slack>::new().await;
+        harness.fake.add_to_token_response(name, value);
+        let callback = harness.callback_after(Decision::Allow).await;
+
+        let refusal = harness.complete(&callback).await.unwrap_err();
+
+        assert!(matches!(refusal, ConnectError::Refused(_)), "{refusal:?}");
+    }
+}

@@ -1,0 +1,78 @@
+//! Steps before the publish call.
+
+use super::harness;
+use crate::prelude::*;
+
+#[tokio::test]
+async fn options_become_fields_of_threads() {
+    let (harness, account) = harness().await;
+    for (given, expected) in [
+        (options(&[]), json!({})),
+        (options(&[("reply_settings", text("followers_only"))]), json!({ "reply_control": "followers_only" })),
+        (options(&[("topic_tag", text("#Lighthouses"))]), json!({ "topic_tag": "Lighthouses" })),
+        (
+            options(&[("link_attachment", text("https://a.example/b"))]),
+            json!({ "link_attachment": "https://a.example/b" }),
+        ),
+        (
+            options(&[("poll_options", list(&["Tea", " Coffee ", "Milk"]))]),
+            json!({ "poll_attachment": { "option_a": "Tea", "option_b": "Coffee", "option_c": "Milk" } }),
+        ),
+    ] {
+        let mut post = harness.post(&account, &format!("{expected}"), Vec::new());
+        post.options = given;
+        harness.deliver(&mut post).await.unwrap();
+        assert_eq!(harness.fake.latest_fields(), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_carousel_mixes_pictures_and_films_in_their_order_each_with_its_words() {
+    let (harness, account) = harness().await;
+    let mut files = vec![sample(MimeType::Jpeg, 1), sample(MimeType::Mp4, 2), sample(MimeType::Png, 3)];
+    files[1].attachment.alt_text = AltText::parse("a lamp that turns").ok();
+    files[2].attachment.alt_text = AltText::parse("a boat").ok();
+    let mut post = harness.post(&account, "three of them", files);
+    post.options = options(&[("reply_settings", text("mentioned_only")), ("topic_tag", text("boats"))]);
+
+    let published = harness.deliver(&mut post).await.unwrap().published;
+
+    let public = harness.fake.public_posts().pop().unwrap();
+    let actual: Vec<_> = public.media.iter().map(|it| (it.mime_type, it.alt_text.as_deref())).collect();
+    let expected =
+        [(MimeType::Jpeg, None), (MimeType::Mp4, Some("a lamp that turns")), (MimeType::Png, Some("a boat"))];
+    assert_eq!(actual, expected);
+    assert_eq!(harness.fake.latest_fields(), json!({ "reply_control": "mentioned_only", "topic_tag": "boats" }));
+    assert_eq!((harness.fake.call_count(Call::Upload), harness.fake.containers()), (3, 4), "nothing is made twice");
+    assert!(published.url.unwrap().starts_with("https://www.threads.com/@keeper.ada/post/"));
+}
+
+#[tokio::test]
+async fn a_container_that_was_made_long_ago_is_made_anew() {
+    let (harness, account) = harness().await;
+    let mut post = harness.post(&account, "late", vec![sample(MimeType::Png, 1), sample(MimeType::Png, 2)]);
+    harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+    harness.clock.advance(TimeDelta::hours(23));
+
+    harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
+
+    assert_eq!(harness.fake.containers(), 6, "two items and a carousel, twice");
+    harness.deliver(&mut post).await.unwrap();
+    assert_eq!(harness.fake.public_posts().len(), 1);
+}
+
+#[tokio::test]
+async fn near_the_limit_of_calls_it_is_looked_less_often() {
+    let (harness, account) = harness().await;
+    let looks = async |percent: u64| {
+        harness.fake.usage.is(percent);
+        let before = harness.fake.call_count(Call::Process);
+        let mut post = harness.post(&account, &format!("at {percent}"), vec![sample(MimeType::Mp4, 1)]);
+        assert_eq!(harness.stepped(&mut post).await.0, None);
+        harness.fake.call_count(Call::Process) - before
+    };
+
+    let (usual, near) = (looks(10).await, looks(85).await);
+
+    assert!(near == 1 && 2 < usual, "{near} and {usual}");
+}

@@ -1,0 +1,113 @@
+//! Site discovery and sign-in.
+
+use fakes::wordpress::{TYPED, USER, Wordpress};
+
+use super::{harness, refuse};
+use crate::prelude::*;
+
+fn typed<const N: usize>(values: [(&str, &str); N]) -> FieldValues {
+    values.into_iter().map(|(name, it)| (name.to_owned(), it.to_owned().into())).collect()
+}
+
+#[tokio::test]
+async fn an_account_is_known_by_its_site() {
+    let (harness, account) = harness().await;
+    let place = harness.fake.home().replace("http://", "");
+
+    assert_eq!(account.profile.account_id, format!("2@{place}"));
+    // Any site can claim this account, so the grant is of the site that has the password.
+    assert!(account.grant_name().starts_with(&format!("2@{place} at {}", harness.fake.home())));
+    assert_eq!(account.profile.username, Some(format!("{USER}@{place}")));
+    assert_eq!(account.profile.display_name.as_deref(), Some("Harbour & Lighthouse"));
+    assert!(account.profile.profile_url.unwrap().starts_with(&harness.fake.home()));
+    assert_eq!(account.scopes, ["edit_posts", "publish_posts", "upload_files"]);
+}
+
+#[tokio::test]
+async fn a_site_is_found_from_any_of_its_pages_and_where_it_has_moved() {
+    let harness = AdapterHarness::<Wordpress<true>>::new().await;
+    let (home, origin) = (harness.fake.home(), harness.fake.base_url());
+    harness.fake.faults().respond_with(Method::GET, "/moved/", 308, format!("{home}/").into(), 1);
+    for page in ["/blog", "/blog/wp-admin/profile.php", "/blog/wp-login.php?x=1", "/moved/"] {
+        let (step, _) = harness.authorize(&typed([("site", &format!("{origin}{page}"))])).await.unwrap();
+        let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
+        assert!(url.starts_with(&format!("{home}/wp-admin/authorize-application.php?app_name=")), "{url}");
+    }
+    let refusal = harness.authorize(&typed([("site", &format!("{origin}/elsewhere"))])).await.unwrap_err();
+    let ConnectError::Field { name: "site", message } = refusal else { panic!("{refusal:?}") };
+    assert!(message.contains("has no WordPress REST API"), "{message}");
+}
+
+#[tokio::test]
+async fn a_role_that_may_not_publish_is_refused_and_keeps_no_password() {
+    for (role, capabilities, missing) in [
+        ("contributor", json!({ "edit_posts": true }), "may not publish posts"),
+        ("subscriber", json!([]), "may not write posts"),
+    ] {
+        let harness = AdapterHarness::<Wordpress>::new().await;
+        let me = json!({ "id": 2, "username": USER, "roles": [role], "capabilities": capabilities });
+        let callback = harness.callback_after(Decision::Allow).await;
+        harness.fake.faults().respond_with(Method::GET, "/users/me", 200, me, 1);
+
+        let refusal = harness.complete(&callback).await.unwrap_err();
+
+        let ConnectError::Refused(words) = refusal else { panic!("{refusal:?}") };
+        assert!(words.contains(&format!("{USER} ({role}) {missing}")), "{words}");
+        assert_eq!(harness.fake.passwords(), ["by hand"], "the password was made for nothing");
+    }
+}
+
+#[tokio::test]
+async fn a_host_that_strips_the_header_is_named() {
+    let harness = AdapterHarness::<Wordpress>::new().await;
+    let callback = harness.callback_after(Decision::Allow).await;
+    refuse(&harness, (Method::GET, "/users/me"), (401, "rest_not_logged_in"), 2);
+
+    let by_page = harness.complete(&callback).await.unwrap_err();
+    let by_typing = harness.authorize(&harness.fake.direct_form_values().unwrap()).await.unwrap_err();
+
+    for refusal in [by_page, by_typing] {
+        assert!(refusal.to_string().contains("remove the Authorization header"), "{refusal}");
+    }
+}
+
+#[tokio::test]
+async fn a_site_without_the_page_is_connected_by_a_password_that_the_person_makes() {
+    let harness = AdapterHarness::<Wordpress>::new().await;
+    let index =
+        json!({ "name": "Harbour", "home": harness.fake.home(), "namespaces": ["wp/v2"], "authentication": [] });
+    harness.fake.faults().respond_with(Method::GET, "/wp-json/", 200, index, 1);
+
+    let refusal = harness.authorize(&harness.fake.form_values()).await.unwrap_err();
+
+    let ConnectError::Field { name: "application_password", message } = refusal else { panic!("{refusal:?}") };
+    assert!(message.contains("type it here with your username"), "{message}");
+}
+
+#[tokio::test]
+async fn a_user_name_and_a_password_belong_together() {
+    let harness = AdapterHarness::<Wordpress>::new().await;
+    let home = harness.fake.home();
+    for (user, password, field) in
+        [(USER, "", "application_password"), ("", TYPED, "username"), ("nobody", TYPED, "application_password")]
+    {
+        let values = typed([("site", &home), ("username", user), ("application_password", password)]);
+        let refusal = harness.authorize(&values).await.unwrap_err();
+        assert!(matches!(refusal, ConnectError::Field { name, .. } if name == field), "{refusal:?}");
+    }
+}
+
+/// It could be the password of another site, which redirected its visitor here.
+#[tokio::test]
+async fn a_password_of_an_unnamed_site_is_sent_nowhere() {
+    let harness = AdapterHarness::<Wordpress>::new().await;
+    let mut callback = harness.callback_after(Decision::Allow).await;
+    callback.query.remove("site_url");
+    let arrived = harness.fake.request_log().all().len();
+
+    let refusal = harness.complete(&callback).await.unwrap_err();
+
+    let ConnectError::Refused(words) = refusal else { panic!("{refusal:?}") };
+    assert!(words.contains("delete it"), "{words}");
+    assert_eq!(harness.fake.request_log().all().len(), arrived, "something was sent");
+}
