@@ -1,15 +1,9 @@
 //! Options of posts for tests.
 
-use domain::options::{OptionValue, Options};
+use domain::options::Options;
+use serde_json::Value;
 
-pub fn options(pairs: &[(&str, OptionValue)]) -> Options {
-    pairs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
-}
-
-pub fn text(value: &str) -> OptionValue {
-    OptionValue::Text(value.to_owned())
-}
-
-pub fn list(values: &[&str]) -> OptionValue {
-    OptionValue::List(values.iter().map(|it| (*it).to_owned()).collect())
+/// Panics unless this is an object whose values are flags, whole numbers, texts or lists of texts.
+pub fn options(values: Value) -> Options {
+    serde_json::from_value(values).unwrap()
 }

@@ -23,8 +23,8 @@ async fn error_of_a_bad_paste_does_not_repeat_it() {
         (&of_another, "Discord does not know this webhook"),
         (&unknown, "Discord does not know this webhook"),
     ] {
-        let refusal = harness.authorize(&typed(pasted)).await.map(|it| it.0).unwrap_err();
-        let ConnectError::Field { name: "webhook", message } = refusal else { panic!("{refusal:?}") };
+        let (name, message) = field_error(&harness, &typed(pasted)).await;
+        assert_eq!(name, "webhook", "{message}");
         assert!(message.starts_with(said) && message.ends_with("Copy Webhook URL."), "{message}");
     }
     assert_eq!(harness.fake.request_log.all().len(), 2, "only Discord was called, and only about webhooks");
@@ -34,9 +34,8 @@ async fn error_of_a_bad_paste_does_not_repeat_it() {
 async fn tokens_without_a_webhook_connect_nothing() {
     let harness = AdapterHarness::<Discord>::new().await;
     harness.fake.keeps_webhooks();
-    let callback = harness.callback_after(Decision::Allow).await;
 
-    let refusal = harness.complete(&callback).await.unwrap_err();
+    let refusal = connect_all(&harness).await.unwrap_err();
 
     assert_eq!(refusal.to_string(), "the account could not be connected: Discord created no webhook for a channel");
 }
@@ -46,9 +45,7 @@ async fn without_an_app_a_webhook_has_to_be_pasted() {
     let (with, without) = (AdapterHarness::<Discord>::new().await, AdapterHarness::<Discord<false>>::new().await);
     assert!(with.connector().fields()[0].optional.is_some() && without.connector().fields()[0].optional.is_none());
 
-    let refusal = without.authorize(&typed("")).await.map(|it| it.0).unwrap_err();
-
-    assert!(matches!(refusal, ConnectError::Field { name: "webhook", .. }), "{refusal:?}");
+    assert_eq!(field_error(&without, &typed("")).await.0, "webhook");
 }
 
 #[tokio::test]
@@ -59,8 +56,7 @@ async fn a_pasted_webhook_stays_when_the_account_is_disconnected() {
     harness.connector().revoke(&account.credentials, harness.clock.now()).await.unwrap();
 
     assert_eq!(harness.fake.call_count(Call::Revoke), 0);
-    let mut post = harness.post(&account, "still here", Vec::new());
-    harness.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut harness.post(&account, "still here", Vec::new())).await.unwrap();
 }
 
 #[tokio::test]
@@ -68,8 +64,7 @@ async fn nobody_is_notified_whatever_the_text_says() {
     let harness = AdapterHarness::<Discord>::new().await;
     let account = harness.connect_directly().await.unwrap();
     for files in [Vec::new(), pictures(1)] {
-        let mut post = harness.post(&account, "@everyone <@80351110224678912> **look**", files);
-        harness.deliver(&mut post).await.unwrap();
+        harness.deliver(&mut harness.post(&account, "@everyone <@80351110224678912> **look**", files)).await.unwrap();
 
         let payload = harness.fake.latest_payload();
         assert_eq!(payload["allowed_mentions"], json!({"parse": []}));
@@ -82,22 +77,17 @@ async fn nobody_is_notified_whatever_the_text_says() {
 async fn options_become_fields_of_discord() {
     let harness = AdapterHarness::<Discord>::new().await;
     let account = harness.connect_directly().await.unwrap();
-    let mut post = harness.post(&account, "https://example.invalid/", Vec::new());
-    post.options = options(&[
-        ("silent", OptionValue::Flag(true)),
-        ("suppress_embeds", OptionValue::Flag(true)),
-        ("username", text("Keeper")),
-        ("avatar_url", text("https://example.invalid/keeper.png")),
-    ]);
+    let mut post = harness.post(&account, "https://example.invalid/", Vec::new()).with(json!({
+        "silent": true, "suppress_embeds": true, "username": "Keeper",
+        "avatar_url": "https://example.invalid/keeper.png",
+    }));
 
     harness.deliver(&mut post).await.unwrap();
 
     let mut payload = harness.fake.latest_payload();
     payload.as_object_mut().unwrap().remove("allowed_mentions");
     let expected = json!({
-        "content": "https://example.invalid/",
-        "flags": 4_100,
-        "username": "Keeper",
+        "content": "https://example.invalid/", "flags": 4_100, "username": "Keeper",
         "avatar_url": "https://example.invalid/keeper.png",
     });
     assert_eq!(payload, expected);
@@ -108,8 +98,7 @@ async fn a_post_with_a_title_begins_a_thread_in_a_forum() {
     let harness = AdapterHarness::<Discord>::new().await;
     let account = harness.connect_directly().await.unwrap();
     harness.fake.make_forum();
-    let mut post = harness.post(&account, "tides", pictures(1));
-    post.options = options(&[("thread_name", text("Tides"))]);
+    let mut post = harness.post(&account, "tides", pictures(1)).with(json!({ "thread_name": "Tides" }));
 
     let published = harness.deliver(&mut post).await.unwrap().published;
 

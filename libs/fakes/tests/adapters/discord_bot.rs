@@ -9,16 +9,6 @@ use fakes::discord::bot::DiscordBot;
 
 use crate::prelude::*;
 
-async fn connected() -> (AdapterHarness<DiscordBot>, Account) {
-    let harness = AdapterHarness::<DiscordBot>::new().await;
-    let account = harness.connect().await;
-    (harness, account)
-}
-
-fn options(pairs: &[(&str, &str)]) -> Options {
-    pairs.iter().map(|(name, value)| ((*name).to_owned(), OptionValue::Text((*value).to_owned()))).collect()
-}
-
 /// A post to this channel, with a title if one is passed.
 fn post<'a>(
     harness: &AdapterHarness<DiscordBot>,
@@ -27,9 +17,9 @@ fn post<'a>(
     text: &str,
     media: Vec<Sample>,
 ) -> Post<'a> {
-    let said: Vec<_> =
-        [Some(("channel", channel)), title.map(|it| ("thread_name", it))].into_iter().flatten().collect();
-    let mut post = harness.post(account, text, media);
-    post.options = options(&said);
-    post
+    let mut options = json!({ "channel": channel });
+    if let Some(title) = title {
+        options["thread_name"] = title.into();
+    }
+    harness.post(account, text, media).with(options)
 }

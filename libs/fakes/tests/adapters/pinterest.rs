@@ -4,15 +4,9 @@ use fakes::pinterest::{BOARD, Pinterest};
 
 use crate::prelude::*;
 
-async fn harness() -> (AdapterHarness<Pinterest>, Account) {
-    let harness = AdapterHarness::new().await;
-    let account = harness.connect().await;
-    (harness, account)
-}
-
 #[tokio::test]
 async fn boards_are_choices_and_those_for_advertisements_are_left_out() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Pinterest>().await;
     let choices = harness.choices(&account, "board").await.unwrap();
 
     assert_eq!(choices, [(BOARD.to_owned(), "Boats".to_owned())], "the second page has it");
@@ -20,13 +14,10 @@ async fn boards_are_choices_and_those_for_advertisements_are_left_out() {
 
 #[tokio::test]
 async fn pin_has_title_link_and_cover() {
-    let (harness, account) = harness().await;
-    let mut post = harness.post(&account, "First line\nand more", vec![sample(MimeType::Mp4, 1)]);
-    post.options = options(&[
-        ("board", text(BOARD)),
-        ("cover_ms", OptionValue::Number(2_900)),
-        ("link", text("https://example.com/")),
-    ]);
+    let (harness, account) = connected::<Pinterest>().await;
+    let mut post = harness.post(&account, "First line\nand more", vec![sample(MimeType::Mp4, 1)]).with(json!({
+        "board": BOARD, "cover_ms": 2_900, "link": "https://example.com/",
+    }));
 
     harness.deliver(&mut post).await.unwrap();
 
@@ -37,16 +28,15 @@ async fn pin_has_title_link_and_cover() {
 
 #[tokio::test]
 async fn app_with_trial_access_or_a_picture_that_cannot_be_fetched_delays_the_pin() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Pinterest>().await;
     let post = harness.due(&account, "Hello", vec![sample(MimeType::Png, 1)]).await;
     let trial = json!({ "code": 29, "message": "Apps with Trial access may not create Pins in production." });
     let unreachable = json!({ "code": 1, "message": "Sorry! We were unable to reach the URL." });
     for (status, body, words) in [(403, trial, "Standard access"), (400, unreachable, "unable to reach the URL")] {
         harness.fake.refuses("/v5/pins", status, body);
 
-        let refused = harness.publish(&post).await.unwrap_err();
-
-        assert!(matches!(&refused, AttemptError::RetryLater { reason, .. } if reason.contains(words)), "{refused:?}");
+        assert_matches!(harness.publish(&post).await, Err(AttemptError::RetryLater { reason, .. })
+            if reason.contains(words));
     }
     harness.publish(&post).await.unwrap();
 }

@@ -7,12 +7,6 @@ use crate::prelude::*;
 /// The new id of a group that becomes a supergroup.
 const SUPERGROUP: i64 = -1_009_876_543_210;
 
-async fn harness() -> (AdapterHarness<Telegram>, Account) {
-    let harness = AdapterHarness::new().await;
-    let account = harness.connect().await;
-    (harness, account)
-}
-
 fn typed(token: &str, chat: &str) -> FieldValues {
     FieldValues::from([("token".to_owned(), token.into()), ("chat".to_owned(), chat.into())])
 }
@@ -25,10 +19,9 @@ fn pictures(count: u8) -> Vec<Sample> {
 async fn a_channel_may_be_named_by_its_name_its_link_or_its_number() {
     let harness = AdapterHarness::<Telegram>::new().await;
     for chat in [format!("@{CHANNEL}"), CHANNEL.to_owned(), format!("https://t.me/{CHANNEL}"), CHAT.to_string()] {
-        let (step, _) = harness.authorize(&typed(TOKEN, &chat)).await.unwrap();
-        let AuthorizeStep::Accounts(accounts) = step else { panic!("{step:?}") };
-        assert_eq!(accounts[0].profile.account_id, CHAT.to_string(), "{chat}");
-        assert_eq!(accounts[0].profile.profile_url.as_deref(), Some("https://t.me/lighthouse_news"));
+        let profile = account_for(&harness, &typed(TOKEN, &chat)).await.profile;
+        assert_eq!(profile.account_id, CHAT.to_string(), "{chat}");
+        assert_eq!(profile.profile_url.as_deref(), Some("https://t.me/lighthouse_news"));
     }
 }
 
@@ -42,8 +35,7 @@ async fn invalid_input_is_an_error_of_its_field() {
         (TOKEN, "@nobody_is_here", "chat"),
         (TOKEN, "a b", "chat"),
     ] {
-        let refusal = harness.authorize(&typed(token, chat)).await.map(|it| it.0).unwrap_err();
-        let ConnectError::Field { name, message } = refusal else { panic!("{refusal:?}") };
+        let (name, message) = field_error(&harness, &typed(token, chat)).await;
         assert_eq!(name, field, "{message}");
         assert!(!message.contains(TOKEN) && !message.contains(&unknown), "{message}");
     }
@@ -51,12 +43,9 @@ async fn invalid_input_is_an_error_of_its_field() {
 
 #[tokio::test]
 async fn readers_follow_the_link_to_the_first_message_of_an_album() {
-    let (harness, account) = harness().await;
-    let mut first = harness.post(&account, "three of them", pictures(3));
-    let mut second = harness.post(&account, "and one", Vec::new());
-
-    let first = harness.deliver(&mut first).await.unwrap().published;
-    let second = harness.deliver(&mut second).await.unwrap().published;
+    let (harness, account) = connected::<Telegram>().await;
+    let first = harness.deliver(&mut harness.post(&account, "three of them", pictures(3))).await.unwrap().published;
+    let second = publish_text(&harness, &account, "and one").await;
 
     assert_eq!(first.url.as_deref(), Some("https://t.me/lighthouse_news/1"));
     assert_eq!(second.url.as_deref(), Some("https://t.me/lighthouse_news/4"));
@@ -64,15 +53,11 @@ async fn readers_follow_the_link_to_the_first_message_of_an_album() {
 
 #[tokio::test]
 async fn options_become_fields_of_telegram() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Telegram>().await;
     let mut post = harness.post(&account, "<b>bold</b> &amp; more", Vec::new());
-    post.options = options(&[
-        ("silent", OptionValue::Flag(true)),
-        ("protect_content", OptionValue::Flag(true)),
-        ("link_preview", OptionValue::Flag(false)),
-        ("parse_mode", text("html")),
-        ("thread", OptionValue::Number(7)),
-    ]);
+    post.options = options(json!({
+        "silent": true, "protect_content": true, "link_preview": false, "parse_mode": "html", "thread": 7,
+    }));
 
     harness.deliver(&mut post).await.unwrap();
 
@@ -86,20 +71,18 @@ async fn options_become_fields_of_telegram() {
     ];
     assert_eq!(harness.fake.latest_fields(), said);
 
-    let mut plain = harness.post(&account, "<b>not bold</b>", pictures(1));
-    harness.deliver(&mut plain).await.unwrap();
+    harness.deliver(&mut harness.post(&account, "<b>not bold</b>", pictures(1))).await.unwrap();
     assert_eq!(harness.fake.public_posts()[1].text, "<b>not bold</b>");
     assert!(harness.fake.latest_fields().is_empty());
 }
 
 #[tokio::test]
 async fn reply_follows_the_first_message_of_an_album() {
-    let (harness, account) = harness().await;
-    let root = harness.deliver(&mut harness.post(&account, "one", Vec::new())).await.unwrap().published;
+    let (harness, account) = connected::<Telegram>().await;
+    let root = publish_text(&harness, &account, "one").await;
     let mut parent = root.clone();
     for (text, files) in [("two", 3), ("", 2), ("four", 1), ("", 1), ("six", 0)] {
-        let mut reply = harness.reply(&account, (&root, &parent), text, pictures(files));
-        reply.options = options(&[("thread", OptionValue::Number(7))]);
+        let mut reply = harness.reply(&account, (&root, &parent), text, pictures(files)).with(json!({ "thread": 7 }));
 
         let published = harness.deliver(&mut reply).await.unwrap().published;
 
@@ -113,15 +96,11 @@ async fn reply_follows_the_first_message_of_an_album() {
 
 #[tokio::test]
 async fn reply_to_a_deleted_message_is_refused() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Telegram>().await;
     let deleted = Published::new("404", harness.clock.now());
 
-    let refused = harness.publish(&harness.reply(&account, (&deleted, &deleted), "two", Vec::new())).await.unwrap_err();
-
-    assert!(
-        matches!(&refused, AttemptError::Refused { reason } if reason.contains("message to be replied not found")),
-        "{refused:?}"
-    );
+    let reply = harness.reply(&account, (&deleted, &deleted), "two", Vec::new());
+    assert_refused(harness.publish(&reply).await, "message to be replied not found");
 }
 
 #[tokio::test]
@@ -132,8 +111,7 @@ async fn a_group_that_moved_is_followed() {
     harness.fake.moves_to(SUPERGROUP);
 
     for (sent, text) in (1..).zip(["here as well", "and here", "and here again"]) {
-        let mut post = harness.post(&account, text, pictures(1));
-        harness.deliver(&mut post).await.unwrap();
+        harness.deliver(&mut harness.post(&account, text, pictures(1))).await.unwrap();
         assert_eq!(harness.fake.public_posts().len(), sent);
     }
 
@@ -155,14 +133,12 @@ async fn only_telegrams_response_ends_a_group() {
         pages.into_iter().chain([InjectedFault::CutBefore, InjectedFault::ServerError, InjectedFault::HtmlPage])
     {
         harness.fake.inject_fault(Call::Refresh, fault, 1);
-        let refusal = harness.refresh().await.unwrap_err();
-        assert!(matches!(refusal, RefreshError::Unreachable(_)), "{fault:?}: {refusal:?}");
+        assert_matches!(harness.refresh().await, Err(RefreshError::Unreachable(_)), "{fault:?}");
     }
     harness.refresh().await.unwrap();
 
     harness.fake.revoke();
-    let refusal = harness.refresh().await.unwrap_err();
-    assert!(matches!(refusal, RefreshError::Gone(_)), "{refusal:?}");
+    assert_matches!(harness.refresh().await, Err(RefreshError::Gone(_)));
 }
 
 #[tokio::test]
@@ -171,20 +147,16 @@ async fn group_that_moved_can_be_connected_by_its_old_id() {
     harness.fake.make_group();
     harness.fake.moves_to(SUPERGROUP);
 
-    let (step, _) = harness.authorize(&typed(TOKEN, &GROUP.to_string())).await.unwrap();
+    let account = account_for(&harness, &typed(TOKEN, &GROUP.to_string())).await;
 
-    let AuthorizeStep::Accounts(accounts) = step else { panic!("{step:?}") };
-    assert_eq!(accounts[0].profile.account_id, SUPERGROUP.to_string());
+    assert_eq!(account.profile.account_id, SUPERGROUP.to_string());
 }
 
 #[tokio::test]
 async fn a_picture_that_is_too_large_is_made_smaller_first() {
-    let (harness, account) = harness().await;
-    let mut large = sample(MimeType::Webp, 1);
-    large.attachment.facts = Some(Facts { pixels: Pixels::new(6_000, 100), ..Facts::default() });
-    let mut post = harness.post(&account, "small enough", vec![large, sample(MimeType::Jpeg, 2)]);
-
-    harness.deliver(&mut post).await.unwrap();
+    let (harness, account) = connected::<Telegram>().await;
+    let large = with_pixels(sample(MimeType::Webp, 1), 6_000, 100);
+    harness.deliver(&mut harness.post(&account, "small enough", vec![large, sample(MimeType::Jpeg, 2)])).await.unwrap();
 
     let shown: Vec<_> = harness.fake.public_posts()[0].media.iter().map(|it| it.mime_type).collect();
     assert_eq!(shown, [MimeType::Png, MimeType::Jpeg], "the first one was made anew");
@@ -192,33 +164,30 @@ async fn a_picture_that_is_too_large_is_made_smaller_first() {
 
 #[tokio::test]
 async fn a_text_that_is_marked_up_is_as_long_as_it_is_shown() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Telegram>().await;
     let files: Vec<_> = pictures(1).into_iter().map(|it| it.attachment).collect();
     for (mode, word, is_counted) in
         [("none", "<b>boat</b> ", true), ("html", "<b>boat</b> ", false), ("markdown", "*_~boat~_* ", false)]
     {
         for (words, media) in [(200, files.as_slice()), (800, &[])] {
-            let options = options(&[("parse_mode", text(mode))]);
+            let options = options(json!({ "parse_mode": mode }));
             let errors = account.rules.breaches(word.repeat(words).as_str(), media, &options);
             assert_eq!(!errors.is_empty(), is_counted, "{mode}: {errors:?}");
         }
     }
 
     let marked_up = |words: usize| {
-        let mut post = harness.post(&account, &"<b>boat</b> ".repeat(words), pictures(1));
-        post.options = options(&[("parse_mode", text("html"))]);
-        post
+        harness.post(&account, &"<b>boat</b> ".repeat(words), pictures(1)).with(json!({ "parse_mode": "html" }))
     };
     harness.deliver(&mut marked_up(200)).await.unwrap();
     assert_eq!(harness.fake.public_posts()[0].text, "boat ".repeat(200).trim());
-    let refused = harness.deliver(&mut marked_up(210)).await.unwrap_err();
-    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("too long")), "{refused:?}");
+    assert_refused(harness.deliver(&mut marked_up(210)).await, "too long");
 }
 
 /// Telegram may show other videos than MPEG-4 as documents, which cannot be in an album.
 #[tokio::test]
 async fn a_text_beside_files_is_shorter_and_only_mpeg_4_is_a_video() {
-    let (_, account) = harness().await;
+    let (_, account) = connected::<Telegram>().await;
     for (length, mime_type, field) in [
         (1_024, MimeType::Mp4, None),
         (1_025, MimeType::Mp4, Some("content")),

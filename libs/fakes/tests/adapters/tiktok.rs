@@ -1,24 +1,11 @@
 //! Behavior specific to TikTok.
 
 use domain::media::MimeType::{Mp4, Png};
-use domain::options::OptionValue::Flag;
 use fakes::tiktok::TikTok;
 
 use crate::prelude::*;
 
 type Direct = TikTok<true, true>;
-
-async fn harness<N: FakePlatform>() -> (AdapterHarness<N>, Account) {
-    let harness = AdapterHarness::new().await;
-    let account = harness.connect().await;
-    (harness, account)
-}
-
-/// Checks an outcome by its name and its reason.
-fn assert_is(outcome: impl std::fmt::Debug, name: &str, reason: &str) {
-    let outcome = format!("{outcome:?}");
-    assert!(outcome.starts_with(name) && outcome.contains(reason), "not {name}, {reason}: {outcome}");
-}
 
 async fn assert_posted_once(harness: &AdapterHarness<Direct>, post: &Post<'_>) {
     let called_at = harness.clock.now();
@@ -28,11 +15,10 @@ async fn assert_posted_once(harness: &AdapterHarness<Direct>, post: &Post<'_>) {
 
 #[tokio::test]
 async fn last_of_several_chunks_posts_the_video() {
-    let (harness, account) = harness::<Direct>().await;
+    let (harness, account) = connected::<Direct>().await;
     let video = sample_with_size(Mp4, 64_000_001);
     let mut post = harness.post(&account, "a long trip", vec![video.clone()]);
-    let Ok(Step::Again { progress, .. }) = harness.prepare(&post).await else { panic!("the upload has not begun") };
-    post.progress = Some(progress);
+    take_step(&harness, &mut post).await;
     for fault in [InjectedFault::LoseResponse, InjectedFault::CutBefore] {
         harness.fake.inject_fault(Call::Upload, fault, 1);
         assert_is(harness.stepped(&mut post).await.0.unwrap(), "RetryLater", "cut off");
@@ -48,7 +34,7 @@ async fn last_of_several_chunks_posts_the_video() {
 
 #[tokio::test]
 async fn missing_count_does_not_permit_a_second_post() {
-    let (harness, account) = harness::<Direct>().await;
+    let (harness, account) = connected::<Direct>().await;
     let status = json!({ "data": { "status": "PROCESSING_UPLOAD" }, "error": { "code": "ok" } });
     let omit_count = || harness.fake.refuses("/v2/post/publish/status/fetch/", 200, status.clone());
     let mut post = harness.due(&account, "Hello", vec![sample(Mp4, 1)]).await;
@@ -72,7 +58,7 @@ async fn missing_count_does_not_permit_a_second_post() {
 
 #[tokio::test]
 async fn inbox_gets_the_video_alone() {
-    let (harness, account) = harness::<TikTok<false, true>>().await;
+    let (harness, account) = connected::<TikTok<false, true>>().await;
     let mut post = harness.post(&account, "to be finished", vec![sample(Mp4, 1)]);
     assert!(harness.deliver(&mut post).await.unwrap().published.handed_over);
     assert_eq!(harness.fake.latest_request().get("post_info"), None);
@@ -82,22 +68,27 @@ async fn inbox_gets_the_video_alone() {
 
 #[tokio::test]
 async fn direct_post_has_what_the_account_permits_now() {
-    let (harness, account) = harness::<Direct>().await;
+    let (harness, account) = connected::<Direct>().await;
     let mut long = sample(Mp4, 1);
     long.attachment.facts = Some(Facts { duration_ms: Some(60_001), ..Facts::default() });
     let creator = json!({ "data": { "privacy_level_options": ["SELF_ONLY"], "max_video_post_duration_sec": 60,
         "comment_disabled": true, "duet_disabled": false, "stitch_disabled": false }, "error": { "code": "ok" } });
-    for (visibility, flags, media, (name, reason)) in [
-        ("PUBLIC_TO_EVERYONE", vec![], vec![sample(Mp4, 1)], ("Err(Refused", "choose one of SELF_ONLY")),
-        ("SELF_ONLY", vec![], vec![long], ("Err(Refused", "at most 60 s; this one lasts 61 s")),
-        ("SELF_ONLY", vec!["brand_content"], vec![sample(Mp4, 1)], ("Err(Refused", "cannot be set to private")),
-        ("SELF_ONLY", vec!["comments", "duet"], vec![sample(Mp4, 1)], ("Ok", "")),
+    for (options, media, (name, reason)) in [
+        (
+            json!({ "visibility": "PUBLIC_TO_EVERYONE" }),
+            vec![sample(Mp4, 1)],
+            ("Err(Refused", "choose one of SELF_ONLY"),
+        ),
+        (json!({ "visibility": "SELF_ONLY" }), vec![long], ("Err(Refused", "at most 60 s; this one lasts 61 s")),
+        (
+            json!({ "visibility": "SELF_ONLY", "brand_content": true }),
+            vec![sample(Mp4, 1)],
+            ("Err(Refused", "cannot be set to private"),
+        ),
+        (json!({ "visibility": "SELF_ONLY", "comments": true, "duet": true }), vec![sample(Mp4, 1)], ("Ok", "")),
     ] {
         harness.fake.refuses("/v2/post/publish/creator_info/query/", 200, creator.clone());
-        let mut post = harness.post(&account, "now", media);
-        let flags = flags.into_iter().map(|it| (it, Flag(true)));
-        post.options = options(&flags.chain([("visibility", text(visibility))]).collect::<Vec<_>>());
-        assert_is(harness.prepare(&post).await, name, reason);
+        assert_is(harness.prepare(&harness.post(&account, "now", media).with(options)).await, name, reason);
     }
     let info = harness.fake.latest_request()["post_info"].take();
     assert_eq!(["comment", "duet", "stitch"].map(|it| info[format!("disable_{it}")] == true), [true, false, true]);
@@ -109,8 +100,7 @@ async fn direct_post_has_what_the_account_permits_now() {
 async fn app_without_the_audit_posts_to_private_accounts() {
     let harness = AdapterHarness::with_settings(|it: &Direct| json!({ "url": it.base_url(), "direct": true })).await;
     let account = harness.connect().await;
-    let mut post = harness.post(&account, "unaudited", vec![sample(Mp4, 1)]);
-    post.options = options(&[("visibility", text("SELF_ONLY"))]);
+    let mut post = harness.post(&account, "unaudited", vec![sample(Mp4, 1)]).with(json!({ "visibility": "SELF_ONLY" }));
     harness.fake.loses_audit(false);
     assert_is(harness.prepare(&post).await, "Err(RetryLater", "Make the account private");
     harness.fake.loses_audit(true);
@@ -120,9 +110,9 @@ async fn app_without_the_audit_posts_to_private_accounts() {
 
 #[tokio::test]
 async fn photos_need_a_verified_domain_and_are_sent_once() {
-    let (harness, account) = harness::<TikTok<true>>().await;
+    let (harness, account) = connected::<TikTok<true>>().await;
     let mut post = harness.due(&account, "photos", vec![sample(Png, 1)]).await;
-    post.options = options(&[("visibility", text("PUBLIC_TO_EVERYONE")), ("title", text("Tides"))]);
+    post.options = options(json!({ "visibility": "PUBLIC_TO_EVERYONE", "title": "Tides" }));
     harness.fake.verifies_domains(&["example.com"]);
     assert_is(harness.publish(&post).await, "Err(RetryLater", "verify the domain");
     harness.fake.verifies_domains(&["127.0.0.1"]);
@@ -133,7 +123,7 @@ async fn photos_need_a_verified_domain_and_are_sent_once() {
 
 #[tokio::test]
 async fn failed_post_is_refused_or_prepared_again() {
-    let (harness, account) = harness::<Direct>().await;
+    let (harness, account) = connected::<Direct>().await;
     harness.fake.fails_next_post("internal");
     let delivered = harness.deliver(&mut harness.post(&account, "again", vec![sample(Mp4, 1)])).await.unwrap();
     assert_is(delivered.errors, "[PreparationExpired", "");
@@ -147,7 +137,7 @@ async fn failed_post_is_refused_or_prepared_again() {
 
 #[tokio::test]
 async fn public_post_has_its_url_after_moderation() {
-    let (harness, account) = harness::<Direct>().await;
+    let (harness, account) = connected::<Direct>().await;
     let post = harness.due(&account, "moderated", vec![sample(Mp4, 1)]).await;
     let called_at = harness.clock.now();
     harness.publish(&post).await.unwrap_err();

@@ -10,12 +10,6 @@ use fakes::wordpress::Wordpress;
 
 use crate::prelude::*;
 
-async fn harness() -> (AdapterHarness<Wordpress>, Account) {
-    let harness = AdapterHarness::new().await;
-    let account = harness.connect().await;
-    (harness, account)
-}
-
 /// The site refuses the next `count` calls of this method whose path contains `path`.
 fn refuse(
     harness: &AdapterHarness<Wordpress>,

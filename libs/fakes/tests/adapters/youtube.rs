@@ -7,15 +7,9 @@ use platforms::Followed;
 
 use crate::prelude::*;
 
-async fn harness() -> (AdapterHarness<Youtube>, Account) {
-    let harness = AdapterHarness::new().await;
-    let account = harness.connect().await;
-    (harness, account)
-}
-
 #[tokio::test]
 async fn video_says_what_its_options_say() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Youtube>().await;
     let mut post = harness.post(&account, "Its <text>", vec![sample(Mp4, 1)]);
     let options = json!({ "title": "Its own title", "tags": ["boats", "high tide"], "category": "19",
         "language": "pt-BR", "license": "creative_commons", "visibility": "unlisted", "made_for_kids": true,
@@ -37,31 +31,29 @@ async fn video_says_what_its_options_say() {
 
 #[tokio::test]
 async fn half_a_part_is_continued_and_an_ended_session_is_begun_again() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Youtube>().await;
     let file = sample_with_size(Mp4, (24 << 20) + 600_000);
     let mut post = harness.post(&account, "long", vec![file.clone()]);
     // The session begins, and the first part arrives.
     for _ in 0..2 {
-        let Step::Again { progress, .. } = harness.prepare(&post).await.unwrap() else { panic!("it is ready") };
-        post.progress = Some(progress);
+        take_step(&harness, &mut post).await;
     }
     harness.fake.store_little();
     let errors = harness.deliver(&mut post).await.unwrap().errors;
-    assert!(matches!(&errors[..], [AttemptError::RetryLater { .. }, AttemptError::RetryLater { .. }]), "{errors:?}");
+    assert_matches!(&errors[..], [AttemptError::RetryLater { .. }, AttemptError::RetryLater { .. }], "{errors:?}");
     assert!(harness.fake.videos().iter().map(|it| &it.bytes).eq([&file.bytes]));
 
     let mut post = harness.post(&account, "ended", vec![sample(Mp4, 1)]);
-    let Step::Again { progress, .. } = harness.prepare(&post).await.unwrap() else { panic!("it is ready") };
-    post.progress = Some(progress);
+    take_step(&harness, &mut post).await;
     harness.fake.end_sessions();
     let errors = harness.deliver(&mut post).await.unwrap().errors;
-    assert!(matches!(&errors[..], [AttemptError::PreparationExpired { .. }]), "{errors:?}");
+    assert_matches!(&errors[..], [AttemptError::PreparationExpired { .. }], "{errors:?}");
     assert_eq!(harness.fake.public_posts().len(), 2);
 }
 
 #[tokio::test]
 async fn neither_a_lagging_list_nor_processing_makes_a_post_late() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Youtube>().await;
     let mut post = harness.post(&account, "soon", vec![sample(Mp4, 1)]);
     post.publish_at = noon() + TimeDelta::seconds(7);
     harness.fake.refuses("/youtube/v3/videos", 200, json!({ "items": [] }));
@@ -73,7 +65,7 @@ async fn neither_a_lagging_list_nor_processing_makes_a_post_late() {
 
 #[tokio::test]
 async fn unaudited_project_publishes_privately_and_its_rules_say_so() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Youtube>().await;
     harness.fake.lock_videos();
     let published = harness.deliver(&mut harness.post(&account, "locked", vec![sample(Mp4, 1)])).await.unwrap();
     assert!(published.errors.is_empty() && harness.fake.public_posts().is_empty());
@@ -84,10 +76,10 @@ async fn unaudited_project_publishes_privately_and_its_rules_say_so() {
 
 #[tokio::test]
 async fn thumbnail_and_playlist_follow_the_publication() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Youtube>().await;
     let image = sample(Png, 2);
-    let mut post = harness.post(&account, "with both", vec![sample(Mp4, 1), image.clone()]);
-    post.options = serde_json::from_value(json!({ "playlist": PLAYLIST })).unwrap();
+    let mut post =
+        harness.post(&account, "with both", vec![sample(Mp4, 1), image.clone()]).with(json!({ "playlist": PLAYLIST }));
     let published = harness.deliver(&mut post).await.unwrap().published;
     let message = "The authenticated user doesn't have permissions to upload and set custom video thumbnails.";
     let error = json!({ "error": { "message": message, "errors": [{ "reason": "forbidden" }] } });
@@ -95,7 +87,7 @@ async fn thumbnail_and_playlist_follow_the_publication() {
     let refused = harness.follow_up(&post, "thumbnail", &published).await.unwrap_err();
     assert!(refused.into_reason().contains("youtube.com/verify"));
     for name in ["thumbnail", "playlist"] {
-        assert!(matches!(harness.follow_up(&post, name, &published).await.unwrap(), Followed::Done));
+        assert_matches!(harness.follow_up(&post, name, &published).await.unwrap(), Followed::Done);
     }
     let video = harness.fake.videos().remove(0);
     assert_eq!((video.thumbnail, &video.playlists[..]), (Some(image.bytes), &[PLAYLIST.to_owned()][..]));
@@ -103,20 +95,20 @@ async fn thumbnail_and_playlist_follow_the_publication() {
 
 #[tokio::test]
 async fn first_comment_needs_a_video_that_others_can_comment() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Youtube>().await;
     let published = harness.deliver(&mut harness.post(&account, "", vec![sample(Mp4, 1)])).await.unwrap().published;
     let comment = harness.deliver_comment(&mut harness.comment(&account, &published, "a < b")).await.unwrap();
     assert!(comment.url.unwrap().contains(&format!("{}&lc=", published.platform_post_id)));
     for (name, value) in [("visibility", json!("private")), ("made_for_kids", json!(true))] {
         let options = serde_json::from_value(json!({ "first_comment": "first", name: value })).unwrap();
         let violations = account.rules.breaches("words", &[sample(Mp4, 1).attachment], &options);
-        assert!(matches!(&violations[..], [it] if it.field == "options.first_comment"), "{violations:?}");
+        assert_matches!(&violations[..], [it] if it.field == "options.first_comment", "{violations:?}");
     }
 }
 
 #[tokio::test]
 async fn choices_are_all_playlists_and_the_categories_that_videos_can_have() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Youtube>().await;
     let playlists = harness.choices(&account, "playlist").await.unwrap();
     assert_eq!((playlists.len(), playlists[60].0.as_str()), (61, PLAYLIST), "the second page has it");
     assert_eq!(harness.choices(&account, "category").await.unwrap().len(), 14);
@@ -124,21 +116,21 @@ async fn choices_are_all_playlists_and_the_categories_that_videos_can_have() {
 
 #[tokio::test]
 async fn quota_of_the_day_is_renewed_at_midnight_in_pacific_time() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Youtube>().await;
     let post = harness.post(&account, "one more", vec![sample(Mp4, 1)]);
     for _ in 0..100 {
         harness.prepare(&post).await.unwrap();
     }
     let delayed = harness.prepare(&post).await.unwrap_err();
     let midnight = noon() + TimeDelta::hours(20);
-    assert!(matches!(delayed, AttemptError::RetryLater { retry_at: Some(at), .. } if at == midnight), "{delayed:?}");
+    assert_matches!(&delayed, AttemptError::RetryLater { retry_at: Some(at), .. } if *at == midnight);
     harness.clock.skip_to(midnight);
     harness.prepare(&post).await.unwrap();
 }
 
 #[tokio::test]
 async fn uploaded_video_is_published_as_a_person_left_it() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Youtube>().await;
     let post = harness.due(&account, "edited by hand", vec![sample(Mp4, 1)]).await;
     harness.fake.edit_status("selfDeclaredMadeForKids", &json!(true));
     harness.publish(&post).await.unwrap();
@@ -152,14 +144,12 @@ async fn uploaded_video_is_published_as_a_person_left_it() {
 
 #[tokio::test]
 async fn video_that_was_deleted_or_rejected_fails_the_post() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Youtube>().await;
     let post = harness.due(&account, "unwanted", vec![sample(Mp4, 1)]).await;
     let rejected = json!({ "privacyStatus": "private", "uploadStatus": "rejected", "rejectionReason": "copyright" });
     let rejected = json!({ "items": [{ "id": harness.fake.videos()[0].id, "status": rejected }] });
     harness.fake.refuses("/youtube/v3/videos", 200, rejected);
-    let refused = harness.publish(&post).await.unwrap_err();
-    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("copyright")), "{refused:?}");
+    assert_refused(harness.publish(&post).await, "copyright");
     harness.fake.delete_videos();
-    let refused = harness.publish(&post).await.unwrap_err();
-    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("was deleted")), "{refused:?}");
+    assert_refused(harness.publish(&post).await, "was deleted");
 }

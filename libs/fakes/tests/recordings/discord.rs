@@ -1,10 +1,10 @@
-use domain::options::OptionValue;
 use fakes::conformance::adapter_harness::AdapterHarness;
 use fakes::conformance::fake_platform::FakePlatform;
 use fakes::discord::Discord;
 use fakes::discord::bot::{DiscordBot, FORUM};
 use fakes::fake::wire::browser;
 use http::header::{AUTHORIZATION, USER_AGENT};
+use serde_json::json;
 
 use crate::{KnownDifferences, exchanges_with, hold};
 
@@ -12,17 +12,9 @@ const KNOWN: KnownDifferences = KnownDifferences {
     differences: &[
         ("GET /channels/{id}/messages", "/*/author/bot: unexpected", "of bots; the example is of a person"),
         ("GET /webhooks/{id}/{token}", "/url: unexpected", "of webhooks that an app has made"),
-        (
-            "POST /oauth2/token",
-            "/guild/roles/*/permissions: string, expected number",
-            "a string since v8 of the API; the example is older",
-        ),
+        ("POST /oauth2/token", "/guild/roles/*/permissions: string, expected number", "the example is older than v8"),
         ("POST /webhooks/{id}/{token}", "/errors/content: unexpected", "the names of wrong fields are keys"),
-        (
-            "POST /webhooks/{id}/{token}",
-            "/webhook_id: unexpected",
-            "of messages of webhooks; the example is of a person",
-        ),
+        ("POST /webhooks/{id}/{token}", "/webhook_id: unexpected", "the example is the message of a person"),
     ],
     unmet: &[("error-token.json", "wrong tokens of webhooks and of bots have other codes")],
 };
@@ -59,10 +51,8 @@ async fn reply() {
 async fn thread() {
     let harness = AdapterHarness::<DiscordBot>::new().await;
     let account = harness.connect().await;
-    let mut post = harness.post(&account, "how high?", Vec::new());
-    let options = [("channel", FORUM), ("thread_name", "Tides")];
-    post.options = options.into_iter().map(|(name, it)| (name.to_owned(), OptionValue::Text(it.to_owned()))).collect();
-    harness.deliver(&mut post).await.unwrap();
+    let options = json!({ "channel": FORUM, "thread_name": "Tides" });
+    harness.deliver(&mut harness.post(&account, "how high?", Vec::new()).with(options)).await.unwrap();
     let (address, thread) = (harness.fake.addresses()[0], harness.fake.latest_channel());
     let call = browser().get(format!("http://{address}/api/v10/channels/{thread}"));
     let call = call.header(USER_AGENT, "DiscordBot (https://us.example, 1)");

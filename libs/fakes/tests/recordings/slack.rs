@@ -9,19 +9,12 @@ use fakes::slack::Slack;
 use crate::{KnownDifferences, exchanges_with, hold};
 
 const ECHO: &str = "the suite lets refusals repeat the request in this field";
+const UNASKED: &str = "the recorded request does not ask for it";
 
 const KNOWN: KnownDifferences = KnownDifferences {
     differences: &[
-        (
-            "GET /api/conversations.history",
-            "/messages/*/metadata: unexpected",
-            "the recorded request does not ask for it",
-        ),
-        (
-            "GET /api/conversations.replies",
-            "/messages/*/metadata: unexpected",
-            "the recorded request does not ask for it",
-        ),
+        ("GET /api/conversations.history", "/messages/*/metadata: unexpected", UNASKED),
+        ("GET /api/conversations.replies", "/messages/*/metadata: unexpected", UNASKED),
         ("GET /api/files.info", "/file/shares/public/C0LIGHTHOUSE: unexpected", "the ids of channels are keys"),
         ("GET /api/files.info", "/file/shares/public/C0T8SE4AU: missing", "the ids of channels are keys"),
         ("POST /api/files.completeUploadExternal", "/error_description: unexpected", ECHO),

@@ -4,24 +4,14 @@ use fakes::telegram::{GROUP, Telegram};
 
 use crate::{KnownDifferences, exchanges_with, hold};
 
+const WITH_A_PERSON: &str = "of groups and channels; the recorded chat has a person";
+
 const KNOWN: KnownDifferences = KnownDifferences {
     differences: &[
         ("POST /bot{token}/getChat", "/result/username: unexpected", "of public chats; the recorded one is private"),
-        (
-            "POST /bot{token}/getChatMember",
-            "/result/can_post_messages: unexpected",
-            "of channels; the recorded chat is a group",
-        ),
-        (
-            "POST /bot{token}/sendPhoto",
-            "/result/chat/title: unexpected",
-            "of groups and channels; the recorded chat has a person",
-        ),
-        (
-            "POST /bot{token}/sendVideo",
-            "/result/chat/title: unexpected",
-            "of groups and channels; the recorded chat has a person",
-        ),
+        ("POST /bot{token}/getChatMember", "/result/can_post_messages: unexpected", "the recorded chat is a group"),
+        ("POST /bot{token}/sendPhoto", "/result/chat/title: unexpected", WITH_A_PERSON),
+        ("POST /bot{token}/sendVideo", "/result/chat/title: unexpected", WITH_A_PERSON),
     ],
     unmet: &[],
 };

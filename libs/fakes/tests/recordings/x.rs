@@ -9,11 +9,7 @@ const KNOWN: KnownDifferences = KnownDifferences {
         ("GET /2/users/me", "/data/profile_image_url: unexpected", "the recorded request does not ask for it"),
         ("GET /2/users/me", "/data/subscription_type: unexpected", "the recorded request does not ask for it"),
         ("POST /2/media/upload/{id}/finalize", "/data/expires_after_secs: unexpected", "in the description of the API"),
-        (
-            "POST /2/media/upload/{id}/finalize",
-            "/data/processing_info: unexpected",
-            "of videos; the recorded file is a picture",
-        ),
+        ("POST /2/media/upload/{id}/finalize", "/data/processing_info: unexpected", "the recorded file is a picture"),
         ("POST /2/media/upload/{id}/finalize", "/data/size: unexpected", "in the description of the API"),
         ("POST /2/media/upload/{id}/finalize", "/errors: unexpected", "in the description of the API"),
         ("POST /2/tweets", "/data/edit_history_post_ids: unexpected", "since 2022; the recording is older"),

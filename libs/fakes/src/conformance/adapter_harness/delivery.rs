@@ -10,10 +10,12 @@ use domain::delivery::{AttemptError, CANDIDATE_WAIT, Claim, LostWindow, Publishe
 use domain::media::Attachment;
 use domain::options::Options;
 use domain::post::SegmentKind;
+use serde_json::Value;
 
 use super::AdapterHarness;
 use super::test_files::{TestFiles, Tunnel};
 use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use crate::conformance::options::options;
 use crate::conformance::samples::Sample;
 use platforms::recognition::{Claims, ClaimsError};
 
@@ -51,6 +53,14 @@ pub struct DeliveryResult {
 
 /// More attempts than any fault of the suite lasts.
 const ATTEMPTS: usize = 30;
+
+impl Post<'_> {
+    /// With these options instead of those that every post of the platform needs.
+    #[must_use]
+    pub fn with(self, values: Value) -> Self {
+        Self { options: options(values), ..self }
+    }
+}
 
 impl<N: FakePlatform> AdapterHarness<N> {
     pub fn lead(&self, media: &[Attachment]) -> Option<TimeDelta> {

@@ -11,7 +11,7 @@ use platforms::Account;
 const LIMITED: InjectedFault = InjectedFault::RateLimited { retry_after: TimeDelta::seconds(45) };
 
 /// All temporary faults.
-const PASSING: [InjectedFault; 7] = [
+pub const PASSING: [InjectedFault; 7] = [
     InjectedFault::CutBefore,
     InjectedFault::LoseResponse,
     InjectedFault::ServerError,

@@ -2,15 +2,14 @@
 
 use domain::token::{Pkce, random_token};
 use fakes::bluesky::Bluesky;
-use platforms::{AuthorizationRequest, Callback, CallbackUrls};
+use platforms::{AuthorizationRequest, CallbackUrls};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::connected;
 use crate::prelude::*;
 
 const PUBLIC: &str = "https://app.sps-loopback.dev";
 
-fn typed(harness: &AdapterHarness<Bluesky>, handle: &str) -> platforms::FieldValues {
+fn typed(harness: &AdapterHarness<Bluesky>, handle: &str) -> FieldValues {
     let mut values = harness.fake.form_values();
     values.insert("handle".to_owned(), handle.into());
     values
@@ -29,8 +28,7 @@ async fn every_name_of_an_account_and_its_server_lead_to_it() {
     let harness = AdapterHarness::<Bluesky>::new().await;
     let (pds, issuer) = (harness.fake.pds(), harness.fake.issuer());
     for name in [Bluesky::HANDLE, Bluesky::DID, "@Alice.test", pds.as_str(), issuer.as_str()] {
-        let (step, callback) = harness.authorize(&typed(&harness, name)).await.unwrap();
-        let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
+        let (url, callback) = page_for(&harness, &typed(&harness, name)).await;
         let back = harness.fake.redirect_url(&url, Decision::Allow).await;
 
         let account = harness.complete(&callback_at(callback, &back)).await.unwrap().remove(0);
@@ -47,8 +45,7 @@ async fn every_name_of_an_account_and_its_server_lead_to_it() {
 async fn unknown_handle_gets_a_hint() {
     let harness = AdapterHarness::<Bluesky>::new().await;
     for name in ["nobody.test", "alice", "did:plc:aaaaaaaaaaaaaaaaaaaaaaaa"] {
-        let refusal = harness.authorize(&typed(&harness, name)).await.map(|(it, _)| it).unwrap_err();
-        assert!(matches!(refusal, ConnectError::Field { name: "handle", .. }), "{name}: {refusal:?}");
+        assert_eq!(field_error(&harness, &typed(&harness, name)).await.0, "handle", "{name}");
     }
 }
 
@@ -62,7 +59,7 @@ async fn tokens_of_another_account_are_revoked() {
 
     let refusal = harness.complete(&Callback { adapter_state: Some(of_another.into()), ..callback }).await.unwrap_err();
 
-    assert!(matches!(&refusal, ConnectError::Refused(words) if words.contains("another account")), "{refusal:?}");
+    assert_matches!(&refusal, ConnectError::Refused(words) if words.contains("another account"));
     assert_eq!(harness.fake.call_count(Call::Exchange), 1);
     assert_eq!(harness.fake.grant_count(), 0, "they were revoked");
 }
@@ -74,9 +71,8 @@ async fn main_password_is_refused() {
     values.insert("app_password".to_owned(), Bluesky::MAIN_PASSWORD.into());
     for second_factor in [false, true] {
         harness.fake.change(|it| it.needs_second_factor = second_factor);
-        let refusal = harness.authorize(&values).await.map(|(it, _)| it).unwrap_err();
-        let ConnectError::Field { name: "app_password", message } = refusal else { panic!("{refusal:?}") };
-        assert!(message.contains("App passwords"), "{message}");
+        let (name, message) = field_error(&harness, &values).await;
+        assert!(name == "app_password" && message.contains("App passwords"), "{name}: {message}");
         assert_eq!(harness.fake.grant_count(), 0);
     }
 }
@@ -86,8 +82,8 @@ async fn an_account_that_is_not_active_is_not_connected() {
     let harness = AdapterHarness::<Bluesky>::new().await;
     harness.fake.change(|it| it.status = Some("deactivated"));
     let values = harness.fake.direct_form_values().unwrap();
-    let refusal = harness.authorize(&values).await.map(|(it, _)| it).unwrap_err();
-    assert!(matches!(&refusal, ConnectError::Refused(words) if words.contains("not active")), "{refusal:?}");
+    assert_matches!(harness.authorize(&values).await.map(|(it, _)| it), Err(ConnectError::Refused(words))
+        if words.contains("not active"));
 }
 
 /// The authorization request of a deployment at a public URL, and its PKCE verifier.
@@ -140,8 +136,7 @@ async fn a_server_without_narrow_scopes_is_asked_for_what_it_knows() {
     let account = harness.connect().await;
 
     assert_eq!(account.scopes, ["atproto", "transition:generic"]);
-    let mut post = harness.post(&account, "by an old server", vec![sample(MimeType::Mp4, 1)]);
-    harness.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut harness.post(&account, "by an old server", vec![sample(MimeType::Mp4, 1)])).await.unwrap();
     assert_eq!(harness.fake.public_posts().len(), 1);
     harness.refresh().await.unwrap();
 }
@@ -169,8 +164,7 @@ async fn unreadable_document_is_no_reason_to_request_more() {
 
     let step = harness.connector().authorize(&harness.fake.form_values(), &request, harness.clock.now()).await;
 
-    let Err(ConnectError::Refused(message)) = step else { panic!("{step:?}") };
-    assert!(message.contains("Unable to obtain client metadata"), "{message}");
+    assert_matches!(&step, Err(ConnectError::Refused(message)) if message.contains("Unable to obtain client metadata"));
 }
 
 #[tokio::test]
@@ -178,8 +172,7 @@ async fn moved_account_gets_an_error() {
     let (harness, other) = AdapterHarness::<Bluesky>::with_second_fake().await;
     harness.connect().await;
     harness.fake.change(|it| it.moved_to = Some(other.pds()));
-    let refusal = harness.refresh().await.unwrap_err();
-    assert!(matches!(&refusal, RefreshError::Gone(words) if words.contains("moved to the server")), "{refusal:?}");
+    assert_matches!(harness.refresh().await, Err(RefreshError::Gone(words)) if words.contains("moved to the server"));
 
     let harness = AdapterHarness::<Bluesky>::new().await;
     harness.connect_directly().await.unwrap();
@@ -191,7 +184,7 @@ async fn moved_account_gets_an_error() {
 
 #[tokio::test]
 async fn an_account_whose_new_server_cannot_be_asked_is_renewed_as_before() {
-    let (harness, _) = connected().await;
+    let (harness, _) = connected::<Bluesky>().await;
     harness.fake.change(|it| it.moved_to = Some("https://127.0.0.1:1".to_owned()));
     harness.refresh().await.unwrap();
 }

@@ -2,12 +2,12 @@
 
 use domain::rules::Rule;
 
-use super::{connected, record};
+use super::{Bluesky, record};
 use crate::prelude::*;
 
 #[tokio::test]
 async fn large_picture_is_made_to_fit_and_has_its_shape() {
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<Bluesky>().await;
 
     let record = record(&harness, &account, "large", vec![sample_with_size(MimeType::Png, 4_000_001)]).await;
 
@@ -18,7 +18,7 @@ async fn large_picture_is_made_to_fit_and_has_its_shape() {
 
 #[tokio::test]
 async fn more_than_four_pictures_are_a_gallery_where_the_server_knows_it() {
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<Bluesky>().await;
     assert!(account.rules.rules.contains(&Rule::max_images(10)), "{:?}", account.rules);
     for (pictures, kind, field) in [
         (4, "app.bsky.embed.images", "images"),
@@ -42,13 +42,12 @@ async fn more_than_four_pictures_are_a_gallery_where_the_server_knows_it() {
 
 #[tokio::test]
 async fn files_that_were_thrown_away_are_uploaded_again_for_the_same_post() {
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<Bluesky>().await;
     let mut post = harness.due(&account, "stale", vec![sample(MimeType::Png, 1)]).await;
     let prepared = post.progress.clone();
     harness.fake.collect_blobs();
 
-    let error = harness.publish(&post).await.unwrap_err();
-    assert!(matches!(error, AttemptError::PreparationExpired { .. }), "{error:?}");
+    assert_matches!(harness.publish(&post).await, Err(AttemptError::PreparationExpired { .. }));
 
     post.progress = None;
     harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
@@ -60,7 +59,7 @@ async fn files_that_were_thrown_away_are_uploaded_again_for_the_same_post() {
 #[tokio::test]
 async fn a_video_is_waited_for() {
     for by_lexicon in [false, true] {
-        let (harness, account) = connected().await;
+        let (harness, account) = connected::<Bluesky>().await;
         harness.fake.change(|it| it.follows_lexicon = by_lexicon);
         harness.fake.change(|it| it.video_polls = 7);
 
@@ -75,11 +74,9 @@ async fn a_video_is_waited_for() {
 
 #[tokio::test]
 async fn exhausted_video_quota_delays_the_post() {
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<Bluesky>().await;
     harness.fake.change(|it| it.videos_left = 0);
-    let post = harness.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
-
-    let error = harness.prepare(&post).await.unwrap_err();
+    let error = harness.prepare(&harness.post(&account, "moving", vec![sample(MimeType::Mp4, 1)])).await.unwrap_err();
 
     let AttemptError::RetryLater { retry_at: Some(at), reason } = &error else { panic!("{error:?}") };
     assert!(*at <= harness.clock.now() + TimeDelta::hours(1) && reason.contains("daily limit"), "{error:?}");
@@ -88,14 +85,12 @@ async fn exhausted_video_quota_delays_the_post() {
 
 /// A video of more than three parts.
 fn large_video() -> Sample {
-    let mut video = sample_with_size(MimeType::Mp4, 17 << 20);
-    video.attachment.facts = Some(Facts { pixels: Pixels::new(1080, 1920), ..Facts::default() });
-    video
+    with_pixels(sample_with_size(MimeType::Mp4, 17 << 20), 1080, 1920)
 }
 
 #[tokio::test]
 async fn a_large_video_goes_up_in_parts_and_goes_on_where_it_stopped() {
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<Bluesky>().await;
     let video = large_video();
     let mut post = harness.post(&account, "moving", vec![video.clone()]);
     harness.fake.inject_fault(Call::Upload, InjectedFault::Unavailable, 1);
@@ -115,27 +110,21 @@ async fn a_large_video_goes_up_in_parts_and_goes_on_where_it_stopped() {
 #[tokio::test]
 async fn an_upload_that_is_forgotten_is_a_setback_and_one_without_parts_goes_whole() {
     for parts in [true, false] {
-        let (harness, account) = connected().await;
+        let (harness, account) = connected::<Bluesky>().await;
         let video = large_video();
         let mut post = harness.post(&account, "moving", vec![video.clone()]);
         if parts {
-            let begun = harness.prepare(&post).await.unwrap();
-            let Step::Again { progress, .. } = begun else { panic!("{begun:?}") };
-            post.progress = Some(progress);
+            take_step(&harness, &mut post).await;
             harness.fake.forget_uploads();
         } else {
             harness.fake.change(|it| it.part_bytes = None);
         }
 
-        let passage = harness.deliver(&mut post).await.unwrap();
+        let errors = harness.deliver(&mut post).await.unwrap().errors;
 
         // Even if the service forgets every upload, the delay between new uploads grows.
-        assert!(
-            passage.errors.iter().all(|it| matches!(it, AttemptError::PreparationExpired { .. })),
-            "{:?}",
-            passage.errors
-        );
-        assert_eq!(passage.errors.len(), usize::from(parts));
+        assert!(errors.iter().all(|it| matches!(it, AttemptError::PreparationExpired { .. })), "{errors:?}");
+        assert_eq!(errors.len(), usize::from(parts));
         assert_eq!(harness.fake.part_upload_counts().len(), if parts { 4 } else { 0 });
         assert!(harness.fake.public_posts()[0].media[0].bytes == video.bytes, "another video arrived");
     }
@@ -143,9 +132,8 @@ async fn an_upload_that_is_forgotten_is_a_setback_and_one_without_parts_goes_who
 
 #[tokio::test]
 async fn a_gif_is_shown_as_a_video_that_runs_without_end() {
-    let (harness, account) = connected().await;
-    let mut gif = sample(MimeType::Gif, 1);
-    gif.attachment.facts = Some(Facts { pixels: Pixels::new(320, 240), ..Facts::default() });
+    let (harness, account) = connected::<Bluesky>().await;
+    let gif = with_pixels(sample(MimeType::Gif, 1), 320, 240);
 
     let record = record(&harness, &account, "moving", vec![gif]).await;
 
@@ -165,11 +153,9 @@ async fn video_whose_job_failed_is_uploaded_again_twice_unless_it_is_refused() {
         (None, 1, None, 2),
         (Some("pds_upload_unsupported_blob_size"), 1, Some(size), 1),
     ] {
-        let (harness, account) = connected().await;
+        let (harness, account) = connected::<Bluesky>().await;
         harness.fake.change(|it| it.failing_jobs = (failures, code));
-        let mut post = harness.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
-
-        let delivered = harness.deliver(&mut post).await;
+        let delivered = harness.deliver(&mut harness.post(&account, "moving", vec![sample(MimeType::Mp4, 1)])).await;
 
         match (delivered, refusal) {
             (Ok(delivery), None) => assert!(delivery.errors.is_empty(), "{code:?}: {:?}", delivery.errors),
@@ -184,34 +170,24 @@ async fn video_whose_job_failed_is_uploaded_again_twice_unless_it_is_refused() {
 
 #[tokio::test]
 async fn upload_in_parts_that_failed_is_made_again_twice() {
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<Bluesky>().await;
     harness.fake.change(|it| it.failing_uploads = 3);
 
-    let refused = harness.deliver(&mut harness.post(&account, "moving", vec![large_video()])).await.unwrap_err();
-
-    assert!(
-        matches!(&refused, AttemptError::Refused { reason } if reason.contains("could not be assembled")),
-        "{refused:?}"
-    );
+    let refused = harness.deliver(&mut harness.post(&account, "moving", vec![large_video()])).await;
+    assert_refused(refused, "could not be assembled");
     assert_eq!(harness.fake.part_upload_counts().len(), 4 * 3);
 }
 
 #[tokio::test]
 async fn a_video_that_is_never_done_is_given_up() {
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<Bluesky>().await;
     harness.fake.change(|it| it.video_polls = 1000);
     let mut post = harness.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);
-    let begun = harness.prepare(&post).await.unwrap();
-    let Step::Again { progress, .. } = begun else { panic!("{begun:?}") };
-    post.progress = Some(progress);
+    take_step(&harness, &mut post).await;
     harness.clock.advance(TimeDelta::minutes(29));
     harness.prepare(&post).await.unwrap();
 
     harness.clock.advance(TimeDelta::minutes(2));
-    let error = harness.prepare(&post).await.unwrap_err();
-
-    assert!(
-        matches!(&error, AttemptError::PreparationExpired { reason } if reason.contains("30 minutes")),
-        "{error:?}"
-    );
+    assert_matches!(harness.prepare(&post).await, Err(AttemptError::PreparationExpired { reason })
+        if reason.contains("30 minutes"));
 }

@@ -1,12 +1,11 @@
 use fakes::bluesky::Bluesky;
 
-use super::connected;
 use crate::prelude::*;
 
 const KEY: &str = "3m5xkqh2v4k2a";
 
-fn quote(address: &str) -> Options {
-    options(&[("quote_url", text(address))])
+fn quote(address: &str) -> Value {
+    json!({ "quote_url": address })
 }
 
 async fn embed(
@@ -14,11 +13,9 @@ async fn embed(
     account: &Account,
     text: &str,
     media: Vec<Sample>,
-    options: Options,
+    options: Value,
 ) -> Result<Value, AttemptError> {
-    let mut post = harness.post(account, text, media);
-    post.options = options;
-    let passage = harness.deliver(&mut post).await?;
+    let passage = harness.deliver(&mut harness.post(account, text, media).with(options)).await?;
     Ok(harness.fake.record(&passage.published.platform_post_id).unwrap()["embed"].clone())
 }
 
@@ -29,20 +26,20 @@ fn link() -> String {
 
 #[tokio::test]
 async fn a_link_to_a_post_is_a_quote_of_it() {
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<Bluesky>().await;
     let quoted = harness.fake.add_other_post(KEY, true);
     let record = format!("at://{}/app.bsky.feed.post/{KEY}", Bluesky::OTHER_DID);
     for text in [format!("Look: {}", link()), format!("Look: {record}."), link()] {
-        let embed = embed(&harness, &account, &text, Vec::new(), Options::default()).await.unwrap();
+        let embed = embed(&harness, &account, &text, Vec::new(), json!({})).await.unwrap();
         assert_eq!(embed, json!({"$type": "app.bsky.embed.record", "record": quoted}), "{text}");
     }
-    let off = options(&[("link_preview", OptionValue::Flag(false))]);
+    let off = json!({ "link_preview": false });
     assert_eq!(embed(&harness, &account, &link(), Vec::new(), off).await.unwrap(), Value::Null);
 }
 
 #[tokio::test]
 async fn a_quote_stands_beside_pictures() {
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<Bluesky>().await;
     let quoted = harness.fake.add_other_post(KEY, true);
 
     let embed = embed(&harness, &account, "Look", vec![sample(MimeType::Png, 1)], quote(&link())).await.unwrap();
@@ -54,9 +51,8 @@ async fn a_quote_stands_beside_pictures() {
 
 #[tokio::test]
 async fn a_post_of_ones_own_is_quoted_by_its_address() {
-    let (harness, account) = connected().await;
-    let first = harness.due(&account, "first", Vec::new()).await;
-    let first = harness.publish(&first).await.unwrap();
+    let (harness, account) = connected::<Bluesky>().await;
+    let first = harness.publish(&harness.due(&account, "first", Vec::new()).await).await.unwrap();
 
     let embed = embed(&harness, &account, "second", Vec::new(), quote(&first.url.unwrap())).await.unwrap();
 
@@ -65,17 +61,16 @@ async fn a_post_of_ones_own_is_quoted_by_its_address() {
 
 #[tokio::test]
 async fn forbidden_quote_is_an_error_of_its_field() {
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<Bluesky>().await;
     harness.fake.add_other_post(KEY, false);
     let missing = link().replace(KEY, "3m5xkqh2v4k2b");
     for (address, words) in
         [(link(), "does not allow"), (missing.clone(), "does not exist"), ("at://x".to_owned(), "no link")]
     {
-        let error = embed(&harness, &account, "Look", Vec::new(), quote(&address)).await.unwrap_err();
-        assert!(matches!(&error, AttemptError::Refused { reason } if reason.contains(words)), "{address}: {error:?}");
+        assert_refused(embed(&harness, &account, "Look", Vec::new(), quote(&address)).await, words);
     }
     for text in [link(), missing] {
-        let embed = embed(&harness, &account, &text, Vec::new(), Options::default()).await.unwrap();
+        let embed = embed(&harness, &account, &text, Vec::new(), json!({})).await.unwrap();
         assert_eq!(embed, Value::Null, "{text}");
     }
 }

@@ -1,14 +1,13 @@
 //! The published records, as the server returns them.
 
-use chrono::{DateTime, Utc};
 use fakes::bluesky::Bluesky;
 
-use super::{connected, record};
+use super::record;
 use crate::prelude::*;
 
 #[tokio::test]
 async fn a_record_says_when_it_was_due_and_where_its_words_lead() {
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<Bluesky>().await;
     let written = "Привет 👩‍👩‍👧 @bob.test, @nobody.test: https://127.0.0.1:1/a/path/of/some/length #новости $abc";
     let text = "Привет 👩‍👩‍👧 @bob.test, @nobody.test: 127.0.0.1:1/a/path/of/so... #новости $abc";
     let publish_at = harness.post(&account, written, Vec::new()).publish_at;
@@ -22,20 +21,16 @@ async fn a_record_says_when_it_was_due_and_where_its_words_lead() {
     let tag = |it: &str| json!({"$type": "app.bsky.richtext.facet#tag", "tag": it});
     let link = json!({"$type": "app.bsky.richtext.facet#link", "uri": "https://127.0.0.1:1/a/path/of/some/length"});
     let bob = json!({"$type": "app.bsky.richtext.facet#mention", "did": Bluesky::OTHER_DID});
-    assert_eq!(
-        record,
-        json!({
-            "$type": "app.bsky.feed.post",
-            "text": text,
-            "createdAt": shown(publish_at),
-            "facets": [
-                facet(&format!("@{}", Bluesky::OTHER_HANDLE), bob),
-                facet("127.0.0.1:1/a/path/of/so...", link),
-                facet("#новости", tag("новости")),
-                facet("$abc", tag("$ABC")),
-            ],
-        })
-    );
+    let facets = [
+        facet(&format!("@{}", Bluesky::OTHER_HANDLE), bob),
+        facet("127.0.0.1:1/a/path/of/so...", link),
+        facet("#новости", tag("новости")),
+        facet("$abc", tag("$ABC")),
+    ];
+    let expected = json!({
+        "$type": "app.bsky.feed.post", "text": text, "createdAt": shown(publish_at), "facets": facets,
+    });
+    assert_eq!(record, expected);
 }
 
 fn shown(at: DateTime<Utc>) -> String {
@@ -44,7 +39,7 @@ fn shown(at: DateTime<Utc>) -> String {
 
 #[tokio::test]
 async fn the_longest_text_is_counted_as_it_is_put() {
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<Bluesky>().await;
     let link = format!("https://example.invalid/{}", "a".repeat(400));
     let fits = |text: &str| account.rules.breaches(Some(text), &[], Options::NONE).is_empty();
     let text = format!("{link} {link} {}", "x".repeat(300 - 2 * (15 + 16 + 1)));
@@ -58,7 +53,7 @@ async fn the_longest_text_is_counted_as_it_is_put() {
 
 #[tokio::test]
 async fn a_post_that_goes_out_late_says_the_present_time() {
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<Bluesky>().await;
     let created_at =
         |published: Published| harness.fake.record(&published.platform_post_id).unwrap()["createdAt"].clone();
 
@@ -72,8 +67,7 @@ async fn a_post_that_goes_out_late_says_the_present_time() {
     // Prepared in time, and then delayed.
     let mut held_up = harness.due(&account, "held up", Vec::new()).await;
     harness.clock.advance(TimeDelta::hours(1));
-    let error = harness.publish(&held_up).await.unwrap_err();
-    assert!(matches!(error, AttemptError::PreparationExpired { .. }), "{error:?}");
+    assert_matches!(harness.publish(&held_up).await, Err(AttemptError::PreparationExpired { .. }));
     held_up.progress = None;
     harness.prepare_all(&mut held_up, &mut Vec::new()).await.unwrap();
     let prepared_at = harness.clock.now();
@@ -83,25 +77,22 @@ async fn a_post_that_goes_out_late_says_the_present_time() {
     // Attempted in time, and certainly without any effect.
     let mut limited = harness.due(&account, "limited", Vec::new()).await;
     harness.fake.inject_fault(Call::Publish, InjectedFault::RateLimited { retry_after: TimeDelta::minutes(9) }, 1);
-    let error = harness.publish(&limited).await.unwrap_err();
-    assert!(matches!(error, AttemptError::RetryLater { .. }), "{error:?}");
+    assert_matches!(harness.publish(&limited).await, Err(AttemptError::RetryLater { .. }));
     harness.clock.advance(TimeDelta::minutes(9));
-    let error = harness.publish(&limited).await.unwrap_err();
-    assert!(matches!(error, AttemptError::PreparationExpired { .. }), "{error:?}");
+    assert_matches!(harness.publish(&limited).await, Err(AttemptError::PreparationExpired { .. }));
     limited.progress = None;
     harness.prepare_all(&mut limited, &mut Vec::new()).await.unwrap();
     assert_eq!(created_at(harness.publish(&limited).await.unwrap()), shown(harness.clock.now()));
 
     // The outcome of the first attempt is unknown: every attempt puts an equal record.
-    let tried = harness.due(&account, "tried", Vec::new()).await;
-    harness.lose_outcome(&tried, InjectedFault::Unavailable).await;
+    let (tried, _) = lost_post(&harness, &account, "tried", Vec::new(), InjectedFault::Unavailable).await;
     harness.clock.advance(TimeDelta::hours(1));
     assert_eq!(created_at(harness.publish(&tried).await.unwrap()), shown(tried.publish_at));
 }
 
 #[tokio::test]
 async fn record_of_an_earlier_attempt_with_another_text_is_the_post() {
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<Bluesky>().await;
     let mut post = harness.due(&account, "see #this", Vec::new()).await;
     harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
 
@@ -115,7 +106,7 @@ async fn record_of_an_earlier_attempt_with_another_text_is_the_post() {
 
 #[tokio::test]
 async fn another_post_with_the_key_is_not_this_one() {
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<Bluesky>().await;
     let mut post = harness.due(&account, "one", Vec::new()).await;
     let since = harness.clock.now();
     harness.publish(&post).await.unwrap();
@@ -123,21 +114,17 @@ async fn another_post_with_the_key_is_not_this_one() {
     post.text = "two".to_owned();
     post.progress = post.progress.map(|it| it.replace("\"text\":\"one\"", "\"text\":\"two\""));
 
-    assert!(matches!(harness.resolve(&post, since).await, Resolution::NotFound));
-    let error = harness.publish(&post).await.unwrap_err();
-    assert!(matches!(error, AttemptError::Refused { .. }), "{error:?}");
+    assert_matches!(harness.resolve(&post, since).await, Resolution::NotFound);
+    assert_matches!(harness.publish(&post).await, Err(AttemptError::Refused { .. }));
     assert_eq!(harness.fake.public_posts()[0].text, "one");
 }
 
 #[tokio::test]
 async fn options_are_a_language_a_label_of_its_own_and_no_card() {
-    let (harness, account) = connected().await;
-    let mut post = harness.post(&account, "https://example.com in German", Vec::new());
-    post.options = options(&[
-        ("language", text("de")),
-        ("content_warning", text("graphic-media")),
-        ("link_preview", OptionValue::Flag(false)),
-    ]);
+    let (harness, account) = connected::<Bluesky>().await;
+    let mut post = harness.post(&account, "https://example.com in German", Vec::new()).with(json!({
+        "language": "de", "content_warning": "graphic-media", "link_preview": false,
+    }));
 
     let passage = harness.deliver(&mut post).await.unwrap();
 

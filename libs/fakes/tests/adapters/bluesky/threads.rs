@@ -1,8 +1,6 @@
 //! Threads: the references of replies, and their order.
 
-use chrono::{DateTime, Utc};
-
-use super::connected;
+use super::Bluesky;
 use crate::prelude::*;
 
 fn reference(to: &Published) -> Value {
@@ -15,8 +13,8 @@ fn created_at(record: &Value) -> DateTime<Utc> {
 
 #[tokio::test]
 async fn reply_names_its_parent_and_the_root_and_is_younger() {
-    let (harness, account) = connected().await;
-    let root = harness.deliver(&mut harness.post(&account, "one", Vec::new())).await.unwrap().published;
+    let (harness, account) = connected::<Bluesky>().await;
+    let root = publish_text(&harness, &account, "one").await;
     let mut segments = vec![root.clone()];
     for (text, is_lost) in [("two", false), ("three", true), ("four", false)] {
         harness.clock.advance(TimeDelta::seconds(1));
@@ -37,8 +35,8 @@ async fn reply_names_its_parent_and_the_root_and_is_younger() {
 /// then the reply is prepared again.
 #[tokio::test]
 async fn reply_that_is_prepared_again_is_the_same_record() {
-    let (harness, account) = connected().await;
-    let root = harness.deliver(&mut harness.post(&account, "one", Vec::new())).await.unwrap().published;
+    let (harness, account) = connected::<Bluesky>().await;
+    let root = publish_text(&harness, &account, "one").await;
     let mut reply = harness.reply(&account, (&root, &root), "two", Vec::new());
     harness.prepare_all(&mut reply, &mut Vec::new()).await.unwrap();
     let since = harness.lose_outcome(&reply, InjectedFault::LoseResponse).await;
@@ -56,21 +54,19 @@ async fn reply_that_is_prepared_again_is_the_same_record() {
 
 #[tokio::test]
 async fn reply_to_a_record_without_a_hash_is_refused() {
-    let (harness, account) = connected().await;
-    let root = harness.deliver(&mut harness.post(&account, "one", Vec::new())).await.unwrap().published;
+    let (harness, account) = connected::<Bluesky>().await;
+    let root = publish_text(&harness, &account, "one").await;
     let unknown = Published { handle: None, ..root };
     let mut reply = harness.reply(&account, (&unknown, &unknown), "two", Vec::new());
 
-    let refused = harness.deliver(&mut reply).await.unwrap_err();
-
-    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("hash")), "{refused:?}");
+    assert_refused(harness.deliver(&mut reply).await, "hash");
     assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]
 async fn record_after_another_one_is_not_the_reply() {
-    let (harness, account) = connected().await;
-    let root = harness.deliver(&mut harness.post(&account, "one", Vec::new())).await.unwrap().published;
+    let (harness, account) = connected::<Bluesky>().await;
+    let root = publish_text(&harness, &account, "one").await;
     let mut reply = harness.reply(&account, (&root, &root), "two", Vec::new());
     let two = harness.deliver(&mut reply).await.unwrap().published;
 

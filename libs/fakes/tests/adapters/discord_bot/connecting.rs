@@ -7,14 +7,12 @@ use fakes::discord::bot::{DiscordBot, FORUM, GENERAL, NEWS, SERVER, VIEW};
 use fakes::discord::{Discord, GUILD};
 use platforms::{AppCredentials, AppSource, Connect, MemoryVault, Registry, Setup};
 
-use super::{connected, options};
 use crate::prelude::*;
 
 #[tokio::test]
 async fn server_is_described_and_the_bot_requests_its_permissions() {
     let harness = AdapterHarness::<DiscordBot>::new().await;
-    let (step, _) = harness.authorize(&harness.fake.form_values()).await.unwrap();
-    let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
+    let (url, _) = page_for(&harness, &harness.fake.form_values()).await;
     assert!(url.contains("scope=bot%20identify") && url.contains("permissions=274878024704"), "{url}");
 
     let profile = harness.connect().await.profile;
@@ -27,41 +25,36 @@ async fn server_is_described_and_the_bot_requests_its_permissions() {
 
 #[tokio::test]
 async fn channels_in_which_the_bot_may_post_are_listed_in_their_order() {
-    let (harness, account) = connected().await;
-    let said = |listed: &[(&str, &str)]| -> Vec<_> {
-        listed.iter().map(|(id, label)| ((*id).to_owned(), (*label).to_owned())).collect()
-    };
-
-    let (forum, general, news) =
-        ((FORUM, "#questions (forum)"), (GENERAL, "#general – Tower"), (NEWS, "#news – Tower"));
-    assert_eq!(harness.choices(&account, "channel").await.unwrap(), said(&[forum, general, news]));
+    let (harness, account) = connected::<DiscordBot>().await;
+    let all = [(FORUM, "#questions (forum)"), (GENERAL, "#general – Tower"), (NEWS, "#news – Tower")];
+    let all = all.map(|(id, label)| (id.to_owned(), label.to_owned()));
+    assert_eq!(harness.choices(&account, "channel").await.unwrap(), all);
 
     harness.fake.denies(GENERAL, VIEW);
-    assert_eq!(harness.choices(&account, "channel").await.unwrap(), said(&[forum, news]));
+    assert_eq!(harness.choices(&account, "channel").await.unwrap(), [all[0].clone(), all[2].clone()]);
     harness.fake.revoke();
-    let error = harness.choices(&account, "channel").await.unwrap_err();
-    assert!(matches!(error, AttemptError::Unauthorized { .. }), "{error:?}");
+    assert_matches!(harness.choices(&account, "channel").await, Err(AttemptError::Unauthorized { .. }));
 }
 
 #[tokio::test]
 async fn server_needs_a_channel_and_a_webhook_has_one() {
-    let (_, server) = connected().await;
+    let (_, server) = connected::<DiscordBot>().await;
     let webhook = AdapterHarness::<Discord>::new().await.connect_directly().await.unwrap();
     for (account, given, field) in [
-        (&server, vec![], Some("options.channel")),
-        (&server, vec![("channel", GENERAL), ("thread_name", "Tides")], None),
-        (&server, vec![("channel", GENERAL), ("username", "Keeper")], Some("options.username")),
-        (&webhook, vec![("username", "Keeper")], None),
-        (&webhook, vec![("channel", GENERAL)], Some("options.channel")),
+        (&server, json!({}), Some("options.channel")),
+        (&server, json!({ "channel": GENERAL, "thread_name": "Tides" }), None),
+        (&server, json!({ "channel": GENERAL, "username": "Keeper" }), Some("options.username")),
+        (&webhook, json!({ "username": "Keeper" }), None),
+        (&webhook, json!({ "channel": GENERAL }), Some("options.channel")),
     ] {
-        let errors = account.rules.breaches("x", &[], &options(&given));
+        let errors = account.rules.breaches("x", &[], &options(given.clone()));
         assert_eq!(errors.first().map(|it| &*it.field), field, "{given:?}: {errors:?}");
     }
 }
 
 #[tokio::test]
 async fn that_the_bots_token_was_reset_is_no_fault_of_a_connection() {
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<DiscordBot>().await;
     let old = harness.fake.token();
     harness.fake.reset_token();
 
@@ -69,15 +62,12 @@ async fn that_the_bots_token_was_reset_is_no_fault_of_a_connection() {
     let AttemptError::RetryLater { retry_at: None, reason } = error else { panic!("{error:?}") };
     assert_eq!(reason, "Discord does not accept the token of this service's bot");
     assert!(!reason.contains(&old));
-    let about = harness.publisher().account_details(&account.profile, &account.credentials, harness.clock.now()).await;
-    assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{about:?}");
-    let callback = harness.callback_after(fakes::conformance::fake_platform::Decision::Allow).await;
-    let refusal = harness.complete(&callback).await.unwrap_err();
-    assert!(matches!(refusal, ConnectError::Unreachable), "{refusal:?}");
+    assert_matches!(details(&harness, &account).await, Err(AttemptError::RetryLater { .. }));
+    assert_matches!(connect_all(&harness).await, Err(ConnectError::Unreachable));
 }
 
 /// The adapter of a deployment with these settings and this secret.
-fn set_up(fake: &impl FakePlatform, settings: serde_json::Value, app: serde_json::Value) -> Registry<dyn Connect> {
+fn set_up(fake: &impl FakePlatform, settings: Value, app: Value) -> Registry<dyn Connect> {
     let app: AppCredentials = serde_json::from_value(app).unwrap();
     let app = move |_: &str| -> Arc<dyn AppSource> { Arc::new(app.clone()) };
     let settings = [("discord".to_owned(), settings)].into();
@@ -87,7 +77,7 @@ fn set_up(fake: &impl FakePlatform, settings: serde_json::Value, app: serde_json
 
 #[tokio::test]
 async fn a_bot_that_is_switched_off_ends_no_connection() {
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<DiscordBot>().await;
     let settings = json!({"url": harness.fake.settings()["url"], "app": true});
     let app = json!({"client_id": "us", "client_secret": "hush", "bot_token": harness.fake.token()});
     let registry = set_up(&harness.fake, settings, app);
@@ -105,7 +95,7 @@ async fn a_webhook_can_still_be_pasted_where_there_is_a_bot() {
     let harness = AdapterHarness::<Discord>::new().await;
     let app = json!({"client_id": "us", "client_secret": "hush", "bot_token": "Mj.Cl.Zn"});
     let settings = |bot: bool| json!({"url": harness.fake.base_url(), "app": true, "bot": bot});
-    let typed = || FieldValues::from([("webhook".to_owned(), harness.fake.webhook_url().into())]);
+    let typed = |webhook: &str| FieldValues::from([("webhook".to_owned(), webhook.into())]);
     let request = || platforms::AuthorizationRequest {
         state: "state".into(),
         urls: harness.callback_urls(),
@@ -114,19 +104,17 @@ async fn a_webhook_can_still_be_pasted_where_there_is_a_bot() {
     for bot in [true, false] {
         let registry = set_up(&harness.fake, settings(bot), app.clone());
         let discord = registry.get("discord").unwrap();
-        let step = discord.authorize(&typed(), &request(), harness.clock.now()).await.unwrap();
+        let step =
+            discord.authorize(&typed(&harness.fake.webhook_url()), &request(), harness.clock.now()).await.unwrap();
         let AuthorizeStep::Accounts(accounts) = step else { panic!("{step:?}") };
         assert_eq!(accounts[0].scopes, ["webhook.incoming"]);
-        let nothing = FieldValues::from([("webhook".to_owned(), String::new().into())]);
-        let step = discord.authorize(&nothing, &request(), harness.clock.now()).await.unwrap();
+        let step = discord.authorize(&typed(""), &request(), harness.clock.now()).await.unwrap();
         let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
         assert_eq!(url.contains("scope=bot%20identify"), bot, "{url}");
     }
 
     let without = json!({"client_id": "us", "client_secret": "hush"});
     let registry = set_up(&harness.fake, settings(true), without);
-    let nothing = FieldValues::from([("webhook".to_owned(), String::new().into())]);
-    let refusal =
-        registry.get("discord").unwrap().authorize(&nothing, &request(), harness.clock.now()).await.unwrap_err();
-    assert!(matches!(refusal, ConnectError::Unreachable), "{refusal:?}");
+    let refusal = registry.get("discord").unwrap().authorize(&typed(""), &request(), harness.clock.now()).await;
+    assert_matches!(refusal, Err(ConnectError::Unreachable));
 }

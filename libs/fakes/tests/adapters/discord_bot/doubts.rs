@@ -2,7 +2,7 @@
 
 use fakes::discord::bot::{DiscordBot, FORUM, GENERAL, HISTORY};
 
-use super::{connected, post};
+use super::post;
 use crate::prelude::*;
 
 /// The result of a look-up this long after the call, and the number of its calls.
@@ -24,7 +24,7 @@ fn id(harness: &AdapterHarness<DiscordBot>) -> String {
 #[tokio::test]
 async fn text_post_is_resolved_by_nonce_within_two_minutes() {
     for (seconds, is_sent_again) in [(5, false), (64, false), (65, true), (79, true), (80, false), (130, false)] {
-        let (harness, account) = connected().await;
+        let (harness, account) = connected::<DiscordBot>().await;
         let post = post(&harness, &account, (GENERAL, None), "good morning", Vec::new());
         harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
 
@@ -43,7 +43,7 @@ async fn text_post_is_resolved_by_nonce_within_two_minutes() {
 
 #[tokio::test]
 async fn missing_post_is_sent_again_with_the_same_nonce() {
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<DiscordBot>().await;
     let post = post(&harness, &account, (GENERAL, None), "good morning", Vec::new());
     harness.fake.add_other_messages(GENERAL, 3);
     harness.lose_outcome(&post, InjectedFault::CutBefore).await;
@@ -60,7 +60,7 @@ async fn missing_post_is_sent_again_with_the_same_nonce() {
 
 #[tokio::test]
 async fn listed_nonce_identifies_the_post_at_once() {
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<DiscordBot>().await;
     harness.fake.lists_nonces();
     let post = post(&harness, &account, (GENERAL, None), "good morning", Vec::new());
     harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
@@ -74,7 +74,7 @@ async fn listed_nonce_identifies_the_post_at_once() {
 #[tokio::test]
 async fn file_names_identify_our_message() {
     for place in [(GENERAL, None), (FORUM, Some("Tides"))] {
-        let (harness, account) = connected().await;
+        let (harness, account) = connected::<DiscordBot>().await;
         let post = post(&harness, &account, place, "a picture", vec![sample(MimeType::Png, 1)]);
         harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
 
@@ -92,9 +92,8 @@ async fn file_names_identify_our_message() {
 #[tokio::test]
 async fn thread_is_found_by_text_even_if_archived() {
     for (after, is_archived) in [(TimeDelta::seconds(70), false), (TimeDelta::hours(9), true)] {
-        let (harness, account) = connected().await;
-        let mut earlier = post(&harness, &account, (FORUM, Some("Tides")), "how high?", Vec::new());
-        harness.deliver(&mut earlier).await.unwrap();
+        let (harness, account) = connected::<DiscordBot>().await;
+        harness.deliver(&mut post(&harness, &account, (FORUM, Some("Tides")), "how high?", Vec::new())).await.unwrap();
         let post = post(&harness, &account, (FORUM, Some("Tides")), "how high?", Vec::new());
         harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
         if is_archived {
@@ -107,7 +106,7 @@ async fn thread_is_found_by_text_even_if_archived() {
         assert_eq!(found.platform_post_id, harness.fake.public_posts()[1].id, "not the one that is claimed");
         assert_eq!(calls, 0);
     }
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<DiscordBot>().await;
     let post = post(&harness, &account, (FORUM, Some("Tides")), "how high?", Vec::new());
     harness.lose_outcome(&post, InjectedFault::CutBefore).await;
     assert_eq!(look_up_after(&harness, &post, TimeDelta::seconds(5)).await, (Resolution::NotFound, 0));
@@ -118,31 +117,30 @@ async fn thread_is_found_by_text_even_if_archived() {
 async fn missing_history_permission_never_means_not_found() {
     for fault in [InjectedFault::LoseResponse, InjectedFault::CutBefore] {
         for place in [(GENERAL, None), (FORUM, Some("Tides"))] {
-            let (harness, account) = connected().await;
+            let (harness, account) = connected::<DiscordBot>().await;
             let post = post(&harness, &account, place, "good morning", Vec::new());
             harness.fake.denies(place.0, HISTORY);
             harness.lose_outcome(&post, fault).await;
 
             let (answer, _) = look_up_after(&harness, &post, TimeDelta::hours(1)).await;
 
-            let Resolution::Pending { reason } = answer else { panic!("{place:?} {fault:?}: {answer:?}") };
-            assert!(!reason.is_empty());
+            assert_matches!(&answer, Resolution::Pending { reason } if !reason.is_empty(), "{place:?} {fault:?}");
         }
     }
     // The nonce still identifies the message.
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<DiscordBot>().await;
     let post = post(&harness, &account, (GENERAL, None), "good morning", Vec::new());
     harness.fake.denies(GENERAL, HISTORY);
     harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
     let (answer, calls) = look_up_after(&harness, &post, TimeDelta::seconds(65)).await;
-    assert!(matches!(answer, Resolution::Found(_)), "{answer:?}");
+    assert_matches!(&answer, Resolution::Found(_));
     assert_eq!((calls, harness.fake.public_posts().len()), (1, 1));
 }
 
 #[tokio::test]
 async fn busy_channel_is_read_page_by_page() {
     for (others, is_found) in [(0, true), (100, true), (450, true), (600, false)] {
-        let (harness, account) = connected().await;
+        let (harness, account) = connected::<DiscordBot>().await;
         let post = post(&harness, &account, (GENERAL, None), "good morning", Vec::new());
         harness.fake.add_other_messages(GENERAL, others);
         harness.clock.advance(TimeDelta::seconds(1));
@@ -163,17 +161,17 @@ async fn busy_channel_is_read_page_by_page() {
 
 #[tokio::test]
 async fn look_up_is_pending_while_bot_is_not_in_the_server() {
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<DiscordBot>().await;
     let post = post(&harness, &account, (GENERAL, None), "good morning", Vec::new());
     harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
     harness.fake.revoke();
 
     let (answer, _) = look_up_after(&harness, &post, TimeDelta::seconds(65)).await;
-    assert!(matches!(answer, Resolution::Unauthorized { .. }), "{answer:?}");
+    assert_matches!(&answer, Resolution::Unauthorized { .. });
 
     harness.connect().await;
     let (answer, _) = look_up_after(&harness, &post, TimeDelta::zero()).await;
-    assert!(matches!(answer, Resolution::Candidate(_) | Resolution::Pending { .. }), "{answer:?}");
+    assert_matches!(&answer, Resolution::Candidate(_) | Resolution::Pending { .. });
     // A post in a deleted channel is no longer public.
     harness.fake.delete_channel(GENERAL);
     assert_eq!(look_up_after(&harness, &post, TimeDelta::hours(1)).await.0, Resolution::NotPublished);

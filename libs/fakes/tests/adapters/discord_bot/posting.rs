@@ -3,7 +3,7 @@
 use fakes::discord::GUILD;
 use fakes::discord::bot::{ATTACH, DiscordBot, FORUM, GENERAL, HIDDEN, NEWS, OF_ANOTHER_SERVER, READ_ONLY, VOICE};
 
-use super::{connected, options, post};
+use super::post;
 use crate::prelude::*;
 
 async fn refused(harness: &AdapterHarness<DiscordBot>, post: &Post<'_>) -> String {
@@ -15,11 +15,9 @@ async fn refused(harness: &AdapterHarness<DiscordBot>, post: &Post<'_>) -> Strin
 
 #[tokio::test]
 async fn a_message_has_a_nonce_and_notifies_nobody() {
-    let (harness, account) = connected().await;
-    let mut post = post(&harness, &account, (NEWS, None), "@everyone look", Vec::new());
-    let flags = ["silent", "suppress_embeds"].map(|it| (it.to_owned(), OptionValue::Flag(true)));
-    let said = post.options.iter().map(|(name, value)| (name.to_owned(), value.clone())).chain(flags);
-    post.options = said.collect();
+    let (harness, account) = connected::<DiscordBot>().await;
+    let flags = json!({ "channel": NEWS, "silent": true, "suppress_embeds": true });
+    let mut post = harness.post(&account, "@everyone look", Vec::new()).with(flags);
 
     let published = harness.deliver(&mut post).await.unwrap().published;
 
@@ -38,7 +36,7 @@ async fn a_message_has_a_nonce_and_notifies_nobody() {
 
 #[tokio::test]
 async fn a_post_in_a_forum_begins_a_thread_and_elsewhere_has_no_title() {
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<DiscordBot>().await;
     let mut titled = post(&harness, &account, (FORUM, Some("Tides")), "how high?", vec![sample(MimeType::Png, 1)]);
 
     let published = harness.deliver(&mut titled).await.unwrap().published;
@@ -55,20 +53,18 @@ async fn a_post_in_a_forum_begins_a_thread_and_elsewhere_has_no_title() {
 
 #[tokio::test]
 async fn forum_that_requires_tags_says_what_to_do() {
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<DiscordBot>().await;
     harness.fake.requires_tags();
     let mut titled = post(&harness, &account, (FORUM, Some("Tides")), "how high?", Vec::new());
 
-    let refused = harness.deliver(&mut titled).await.unwrap_err();
-
-    let AttemptError::Refused { reason } = &refused else { panic!("{refused:?}") };
-    assert!(reason.contains("switch off *Require people to select tags when posting*"), "{reason}");
+    let advice = "switch off *Require people to select tags when posting*";
+    assert_refused(harness.deliver(&mut titled).await, advice);
 }
 
 /// The bot is also a member of other users' servers.
 #[tokio::test]
 async fn a_post_goes_to_its_own_server_alone() {
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<DiscordBot>().await;
     for (channel, said) in [
         (OF_ANOTHER_SERVER, "option channel: this channel is in another server"),
         (VOICE, "option channel: this kind of channel does not accept posts"),
@@ -79,17 +75,16 @@ async fn a_post_goes_to_its_own_server_alone() {
         let reason = refused(&harness, &post(&harness, &account, (channel, None), "hello", Vec::new())).await;
         assert!(reason.starts_with(said), "{channel}: {reason}");
     }
-    let mut nowhere = harness.post(&account, "hello", Vec::new());
-    nowhere.options = options(&[]);
+    let mut nowhere = harness.post(&account, "hello", Vec::new()).with(json!({}));
     assert!(refused(&harness, &nowhere).await.starts_with("option channel: choose one"));
-    nowhere.options = options(&[("channel", GENERAL), ("username", "Keeper")]);
+    nowhere.options = options(json!({ "channel": GENERAL, "username": "Keeper" }));
     assert!(refused(&harness, &nowhere).await.starts_with("option username: a bot posts under its own name"));
     assert_eq!(harness.fake.call_count(Call::Publish), 0);
 }
 
 #[tokio::test]
 async fn what_the_bot_may_not_do_in_a_channel_does_not_end_the_connection() {
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<DiscordBot>().await;
     let picture = || vec![sample(MimeType::Png, 1)];
     let advice = "allow the bot to view the channel, to send messages and messages in threads, and to attach files \
                   there, or choose another channel";
@@ -99,8 +94,7 @@ async fn what_the_bot_may_not_do_in_a_channel_does_not_end_the_connection() {
     harness.fake.denies(GENERAL, ATTACH);
     let reason = refused(&harness, &post(&harness, &account, (GENERAL, None), "hello", picture())).await;
     assert!(reason.starts_with("Missing Permissions"), "{reason}");
-    let mut words = post(&harness, &account, (GENERAL, None), "hello", Vec::new());
-    harness.deliver(&mut words).await.unwrap();
+    harness.deliver(&mut post(&harness, &account, (GENERAL, None), "hello", Vec::new())).await.unwrap();
 
     harness.fake.delete_channel(NEWS);
     let reason = refused(&harness, &post(&harness, &account, (NEWS, None), "hello", Vec::new())).await;

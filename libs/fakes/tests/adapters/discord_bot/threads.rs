@@ -3,7 +3,7 @@
 use fakes::discord::GUILD;
 use fakes::discord::bot::{DiscordBot, FORUM, GENERAL, HISTORY, IN_THREADS, SEND};
 
-use super::{connected, post};
+use super::post;
 use crate::prelude::*;
 
 async fn begun(harness: &AdapterHarness<DiscordBot>, account: &Account) -> Published {
@@ -19,19 +19,12 @@ fn reply<'a>(
     (root, parent): (&Published, &Published),
     media: Vec<Sample>,
 ) -> Post<'a> {
-    let mut reply = harness.reply(account, (root, parent), "very high", media);
-    reply.options = options(&[("channel", channel)]);
-    reply
-}
-
-fn refusal(error: AttemptError) -> String {
-    let AttemptError::Refused { reason } = error else { panic!("{error:?}") };
-    reason
+    harness.reply(account, (root, parent), "very high", media).with(json!({ "channel": channel }))
 }
 
 #[tokio::test]
 async fn replies_in_a_forum_are_messages_of_its_thread() {
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<DiscordBot>().await;
     let root = begun(&harness, &account).await;
     let thread = harness.fake.latest_channel();
     harness.fake.archive_threads();
@@ -55,7 +48,7 @@ async fn lost_reply_in_a_forum_is_found_in_its_thread() {
     for (fault, seconds) in
         [(InjectedFault::LoseResponse, 70), (InjectedFault::LoseResponse, 600), (InjectedFault::CutBefore, 5)]
     {
-        let (harness, account) = connected().await;
+        let (harness, account) = connected::<DiscordBot>().await;
         let root = begun(&harness, &account).await;
         let other = begun(&harness, &account).await;
         harness.deliver(&mut reply(&harness, &account, FORUM, (&other, &other), Vec::new())).await.unwrap();
@@ -80,42 +73,38 @@ async fn lost_reply_in_a_forum_is_found_in_its_thread() {
 
 #[tokio::test]
 async fn reply_in_a_deleted_thread_is_not_public() {
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<DiscordBot>().await;
     let root = begun(&harness, &account).await;
     let reply = reply(&harness, &account, FORUM, (&root, &root), Vec::new());
     let since = harness.lose_outcome(&reply, InjectedFault::LoseResponse).await;
     harness.fake.delete_threads();
 
     assert_eq!(harness.resolve(&reply, since).await, Resolution::NotPublished);
-    assert!(refusal(harness.publish(&reply).await.unwrap_err()).starts_with("Unknown Channel"));
+    assert_refused(harness.publish(&reply).await, "Unknown Channel");
 }
 
 #[tokio::test]
 async fn reply_to_a_deleted_message_is_refused() {
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<DiscordBot>().await;
     let mut root = post(&harness, &account, (GENERAL, None), "how high?", Vec::new());
     let root = harness.deliver(&mut root).await.unwrap().published;
     harness.fake.delete_message(&root.platform_post_id);
 
-    let error = harness.publish(&reply(&harness, &account, GENERAL, (&root, &root), Vec::new())).await.unwrap_err();
-
-    let reason = refusal(error);
-    assert!(reason.starts_with("Invalid Form Body"), "{reason}");
+    let reply = reply(&harness, &account, GENERAL, (&root, &root), Vec::new());
+    assert_refused(harness.publish(&reply).await, "Invalid Form Body");
 }
 
 #[tokio::test]
 async fn missing_permission_for_replies_does_not_end_the_connection() {
-    let (harness, account) = connected().await;
+    let (harness, account) = connected::<DiscordBot>().await;
     let root = begun(&harness, &account).await;
     harness.fake.denies(FORUM, SEND);
     harness.deliver(&mut reply(&harness, &account, FORUM, (&root, &root), Vec::new())).await.unwrap();
     let last = reply(&harness, &account, FORUM, (&root, &root), Vec::new());
 
     harness.fake.denies(FORUM, HISTORY);
-    let unread = refusal(harness.publish(&last).await.unwrap_err());
+    assert_refused(harness.publish(&last).await, "Read Message History");
     harness.fake.denies(FORUM, IN_THREADS);
-    let unsent = refusal(harness.publish(&last).await.unwrap_err());
-
-    assert!(unread.contains("Read Message History"), "{unread}");
-    assert!(unsent.starts_with("Missing Permissions") && unsent.contains("messages in threads"), "{unsent}");
+    assert_matches!(harness.publish(&last).await, Err(AttemptError::Refused { reason })
+        if reason.starts_with("Missing Permissions") && reason.contains("messages in threads"));
 }

@@ -1,17 +1,12 @@
 //! The Pages that are connected, their tokens, and the end of grants.
 
+use domain::connection::AccountInfo;
 use domain::text::PostText;
 use fakes::facebook::{Facebook, PAGE, PERSON_ID};
 use platforms::RefreshPolicy;
 use secrecy::ExposeSecret;
 
-use super::{harness, options};
 use crate::prelude::*;
-
-async fn connected(harness: &AdapterHarness<Facebook>) -> Result<Vec<Account>, ConnectError> {
-    let callback = harness.callback_after(Decision::Allow).await;
-    harness.complete(&callback).await
-}
 
 fn names(accounts: &[Account]) -> Vec<&str> {
     accounts.iter().filter_map(|it| it.profile.display_name.as_deref()).collect()
@@ -26,10 +21,10 @@ async fn every_page_that_its_person_may_post_on_can_be_chosen() {
     harness.fake.add_portfolio_page("300", "Ferry Office", true);
     harness.fake.add_portfolio_page("301", "Ferry Archive", false);
     harness.fake.declines(&["business_management"]);
-    assert_eq!(names(&connected(&harness).await.unwrap()), ["Harbour Lights", "Tide Tables", "Old Pier"]);
+    assert_eq!(names(&connect_all(&harness).await.unwrap()), ["Harbour Lights", "Tide Tables", "Old Pier"]);
     harness.fake.declines(&[]);
 
-    let accounts = connected(&harness).await.unwrap();
+    let accounts = connect_all(&harness).await.unwrap();
 
     assert_eq!(names(&accounts), ["Harbour Lights", "Tide Tables", "Old Pier", "Ferry Office"]);
     let mut own: Vec<_> =
@@ -44,8 +39,7 @@ async fn every_page_that_its_person_may_post_on_can_be_chosen() {
     assert_eq!(harness.connector().refresh_policy(), RefreshPolicy::Never);
     for (account, text) in accounts.iter().zip(["a", "b", "c", "d"]) {
         harness.store_credentials(&account.credentials);
-        let mut post = harness.post(account, text, Vec::new());
-        let published = harness.deliver(&mut post).await.unwrap().published;
+        let published = publish_text(&harness, account, text).await;
         assert!(published.platform_post_id.starts_with(&format!("{}_", account.profile.account_id)));
     }
 }
@@ -55,15 +49,15 @@ async fn a_page_is_known_by_the_name_in_its_address_or_by_its_own() {
     let harness = AdapterHarness::<Facebook>::new().await;
     harness.fake.has_page("200", "Tide Tables", &["CREATE_CONTENT"]);
 
-    let accounts = connected(&harness).await.unwrap();
+    let accounts = connect_all(&harness).await.unwrap();
 
-    let expected = |at: usize| {
-        let profile = &accounts[at].profile;
-        (profile.account_id.clone(), profile.username.clone().unwrap(), profile.profile_url.clone().unwrap())
-    };
-    let of = |id: &str, name: &str, address: &str| (id.to_owned(), name.to_owned(), address.to_owned());
-    assert_eq!(expected(0), of(PAGE, "harbourlights", "https://www.facebook.com/harbourlights"));
-    assert_eq!(expected(1), of("200", "Tide Tables", "https://www.facebook.com/200"));
+    for (account, id, name, url) in [
+        (&accounts[0], PAGE, "harbourlights", "https://www.facebook.com/harbourlights"),
+        (&accounts[1], "200", "Tide Tables", "https://www.facebook.com/200"),
+    ] {
+        let AccountInfo { account_id, username, profile_url, .. } = &account.profile;
+        assert_eq!((account_id.as_str(), username.as_deref(), profile_url.as_deref()), (id, Some(name), Some(url)));
+    }
     assert!(accounts[0].profile.avatar.is_some());
 }
 
@@ -80,8 +74,7 @@ async fn user_without_a_page_gets_the_reason() {
         if let Some(tasks) = tasks {
             harness.fake.has_page("201", "Fog Horn", &tasks);
         }
-        let refusal = connected(&harness).await.unwrap_err();
-        assert!(matches!(&refusal, ConnectError::Refused(it) if it.contains(expected)), "{refusal:?}");
+        assert_matches!(connect_all(&harness).await, Err(ConnectError::Refused(it)) if it.contains(expected));
     }
 }
 
@@ -89,22 +82,20 @@ async fn user_without_a_page_gets_the_reason() {
 async fn missing_comment_permission_is_a_validation_error() {
     let harness = AdapterHarness::<Facebook>::new().await;
     harness.fake.declines(&["pages_manage_engagement"]);
-    let account = connected(&harness).await.unwrap().remove(0);
+    let account = connect_all(&harness).await.unwrap().remove(0);
     let text = PostText::parse("hello").unwrap();
 
-    let errors = account.rules.breaches(&text, &[], &options(&[("first_comment", "first!")]));
+    let errors = account.rules.breaches(&text, &[], &options(json!({ "first_comment": "first!" })));
 
     assert_eq!(errors.len(), 1);
     assert!(!account.scopes.contains(&"pages_manage_engagement".to_owned()), "{:?}", account.scopes);
-    let now = harness.clock.now();
-    let about =
-        harness.connector().account_details(&account.profile, &account.credentials, now).await.unwrap().unwrap();
+    let about = details(&harness, &account).await.unwrap().unwrap();
     assert_eq!(about.rules, account.rules, "it is remembered");
 }
 
 #[tokio::test]
 async fn grant_that_has_ended_counts_as_revoked() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Facebook>().await;
     let now = harness.clock.now();
     harness.fake.inject_fault(Call::Revoke, InjectedFault::ServerError, 1);
     assert!(harness.connector().revoke(&account.credentials, now).await.is_err());
@@ -116,19 +107,17 @@ async fn grant_that_has_ended_counts_as_revoked() {
 
 #[tokio::test]
 async fn a_page_that_is_not_to_be_seen_needs_reconnection() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Facebook>().await;
     let post = harness.due(&account, "prepared", Vec::new()).await;
     let missing = json!({ "message": "No.", "type": "GraphMethodException", "code": 100, "error_subcode": 33 });
     harness.fake.refuses("POST /feed", 400, json!({ "error": missing }));
     let setback = harness.publish(&post).await.unwrap_err();
-    assert!(matches!(setback, AttemptError::RetryLater { .. }), "once it is a fault that passes: {setback:?}");
+    assert_matches!(&setback, AttemptError::RetryLater { .. }, "once it is a fault that passes");
 
     harness.fake.hide_pages();
-    let setback = harness.publish(&post).await.unwrap_err();
-    assert!(matches!(setback, AttemptError::Unauthorized { .. }), "{setback:?}");
+    assert_matches!(harness.publish(&post).await, Err(AttemptError::Unauthorized { .. }));
     for mime_type in [MimeType::Png, MimeType::Mp4] {
         let mut other = harness.post(&account, "another", vec![sample(mime_type, 1)]);
-        let setback = harness.prepare_all(&mut other, &mut Vec::new()).await.unwrap_err();
-        assert!(matches!(setback, AttemptError::Unauthorized { .. }), "{setback:?}");
+        assert_matches!(harness.prepare_all(&mut other, &mut Vec::new()).await, Err(AttemptError::Unauthorized { .. }));
     }
 }

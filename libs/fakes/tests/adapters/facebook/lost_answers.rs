@@ -1,6 +1,6 @@
 //! The look-up of a publish call whose response was lost.
 
-use super::{a_post, harness};
+use super::{Facebook, a_post};
 use crate::prelude::*;
 
 #[tokio::test]
@@ -8,8 +8,8 @@ async fn every_kind_is_found_by_its_ids() {
     let (image, video) = (MimeType::Jpeg, MimeType::Mp4);
     for (kind, file) in [("post", image), ("story", image), ("post", video), ("reel", video), ("story", video)] {
         for fault in [InjectedFault::LoseResponse, InjectedFault::CutBefore] {
-            let (harness, account) = harness().await;
-            let mut post = a_post(&harness, &account, vec![sample(file, 1)], &[("kind", kind)]);
+            let (harness, account) = connected::<Facebook>().await;
+            let mut post = a_post(&harness, &account, vec![sample(file, 1)], json!({ "kind": kind }));
             harness.fake.inject_fault(Call::Publish, fault, 1);
 
             let passage = harness.deliver(&mut post).await.unwrap();
@@ -34,15 +34,15 @@ async fn every_kind_is_found_by_its_ids() {
 async fn refusal_as_duplicate_is_looked_up() {
     let (image, video) = (MimeType::Jpeg, MimeType::Mp4);
     for (kind, files) in [("post", vec![]), ("post", vec![image]), ("post", vec![video]), ("reel", vec![video])] {
-        let (harness, account) = harness().await;
+        let (harness, account) = connected::<Facebook>().await;
         let has_video = files.contains(&video);
         let files = files.into_iter().map(|it| sample(it, 1)).collect();
-        let mut post = a_post(&harness, &account, files, &[("kind", kind)]);
+        let mut post = a_post(&harness, &account, files, json!({ "kind": kind }));
         harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
         harness.clock.skip_to(post.publish_at);
         harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
         let began = harness.clock.now();
-        assert!(matches!(harness.publish(&post).await, Err(AttemptError::Unknown { .. })));
+        assert_matches!(harness.publish(&post).await, Err(AttemptError::Unknown { .. }));
 
         let error = harness.publish(&post).await.unwrap_err();
 
@@ -53,16 +53,15 @@ async fn refusal_as_duplicate_is_looked_up() {
             _ => false,
         };
         assert!(is_looked_up, "{kind}: {error:?}");
-        harness.clock.advance(chrono::TimeDelta::seconds(10));
-        let found = harness.resolve(&post, began).await;
-        assert!(matches!(found, Resolution::Found(_) | Resolution::Candidate(_)), "{kind}: {found:?}");
+        harness.clock.advance(TimeDelta::seconds(10));
+        assert_matches!(harness.resolve(&post, began).await, Resolution::Found(_) | Resolution::Candidate(_), "{kind}");
     }
 }
 
 #[tokio::test]
 async fn a_story_that_was_published_before_is_adopted() {
-    let (harness, account) = harness().await;
-    let mut post = a_post(&harness, &account, vec![sample(MimeType::Jpeg, 1)], &[("kind", "story")]);
+    let (harness, account) = connected::<Facebook>().await;
+    let mut post = a_post(&harness, &account, vec![sample(MimeType::Jpeg, 1)], json!({ "kind": "story" }));
     harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
     harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
 
@@ -73,11 +72,9 @@ async fn a_story_that_was_published_before_is_adopted() {
 
 #[tokio::test]
 async fn repeated_text_is_refused_with_advice() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Facebook>().await;
     harness.fake.publish_manual_post("good morning");
-    let mut post = harness.post(&account, "good morning", Vec::new());
+    let refused = harness.deliver(&mut harness.post(&account, "good morning", Vec::new())).await.unwrap_err();
 
-    let refused = harness.deliver(&mut post).await.unwrap_err();
-
-    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.ends_with("change the text")), "{refused:?}");
+    assert_matches!(&refused, AttemptError::Refused { reason } if reason.ends_with("change the text"));
 }

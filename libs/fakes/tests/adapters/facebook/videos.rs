@@ -1,25 +1,16 @@
 //! Videos, reels and stories of videos.
 
+use fakes::conformance::checks::troubles::PASSING;
 use fakes::facebook::PAGE;
 
-use super::{a_post, harness, long_video};
+use super::{Facebook, a_post, long_video};
 use crate::prelude::*;
-
-const PASSING: [InjectedFault; 7] = [
-    InjectedFault::CutBefore,
-    InjectedFault::LoseResponse,
-    InjectedFault::ServerError,
-    InjectedFault::ServerErrorAfter,
-    InjectedFault::Unavailable,
-    InjectedFault::HtmlPage,
-    InjectedFault::RateLimited { retry_after: TimeDelta::seconds(45) },
-];
 
 #[tokio::test]
 async fn a_video_goes_up_in_parts_with_its_title() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Facebook>().await;
     let video = long_video();
-    let mut post = a_post(&harness, &account, vec![video.clone()], &[("title", "The ferry")]);
+    let mut post = a_post(&harness, &account, vec![video.clone()], json!({ "title": "The ferry" }));
 
     let published = harness.deliver(&mut post).await.unwrap().published;
 
@@ -35,8 +26,8 @@ async fn a_video_goes_up_in_parts_with_its_title() {
 #[tokio::test]
 async fn every_fault_of_a_part_publishes_the_video_once() {
     for fault in PASSING {
-        let (harness, account) = harness().await;
-        let mut post = a_post(&harness, &account, vec![long_video()], &[]);
+        let (harness, account) = connected::<Facebook>().await;
+        let mut post = a_post(&harness, &account, vec![long_video()], json!({}));
         harness.fake.inject_fault(Call::Upload, fault, 1);
 
         let passage = harness.deliver(&mut post).await.unwrap();
@@ -51,15 +42,14 @@ async fn every_fault_of_a_part_publishes_the_video_once() {
 
 #[tokio::test]
 async fn each_part_is_remembered_and_may_be_sent_again() {
-    let (harness, account) = harness().await;
-    let mut post = a_post(&harness, &account, vec![long_video()], &[]);
+    let (harness, account) = connected::<Facebook>().await;
+    let mut post = a_post(&harness, &account, vec![long_video()], json!({}));
     let lead = harness.lead(&[post.media[0].attachment.clone()]).unwrap();
     harness.clock.skip_to(post.publish_at - lead);
     for _ in 0..4 {
         // The worker dies before its progress is stored, and another worker repeats the step.
         harness.prepare(&post).await.unwrap();
-        let Step::Again { progress, .. } = harness.prepare(&post).await.unwrap() else { panic!("it is not there") };
-        post.progress = Some(progress);
+        take_step(&harness, &mut post).await;
     }
 
     harness.deliver(&mut post).await.unwrap();
@@ -70,15 +60,14 @@ async fn each_part_is_remembered_and_may_be_sent_again() {
 
 #[tokio::test]
 async fn an_upload_that_stands_elsewhere_is_begun_anew() {
-    let (harness, account) = harness().await;
-    let mut post = a_post(&harness, &account, vec![long_video()], &[]);
+    let (harness, account) = connected::<Facebook>().await;
+    let mut post = a_post(&harness, &account, vec![long_video()], json!({}));
     harness.clock.skip_to(post.publish_at - harness.lead(&[post.media[0].attachment.clone()]).unwrap());
-    let Step::Again { progress, .. } = harness.prepare(&post).await.unwrap() else { panic!("it begins") };
-    post.progress = Some(progress.replace("\"start\":0", "\"start\":1").replace("\"end\":4194304", "\"end\":4194305"));
+    take_step(&harness, &mut post).await;
+    let elsewhere = |it: String| it.replace("\"start\":0", "\"start\":1").replace("\"end\":4194304", "\"end\":4194305");
+    post.progress = post.progress.map(elsewhere);
 
-    let error = harness.prepare(&post).await.unwrap_err();
-
-    assert!(matches!(error, AttemptError::PreparationExpired { .. }), "{error:?}");
+    assert_matches!(harness.prepare(&post).await, Err(AttemptError::PreparationExpired { .. }));
     post.progress = None;
     harness.deliver(&mut post).await.unwrap();
     assert_eq!(harness.fake.public_posts().len(), 1);
@@ -86,9 +75,9 @@ async fn an_upload_that_stands_elsewhere_is_begun_anew() {
 
 #[tokio::test]
 async fn an_upload_that_breaks_off_goes_on_where_it_did() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Facebook>().await;
     let video = long_video();
-    let mut post = a_post(&harness, &account, vec![video.clone()], &[("kind", "reel")]);
+    let mut post = a_post(&harness, &account, vec![video.clone()], json!({ "kind": "reel" }));
     harness.fake.breaks_uploads_after(5_000_000);
 
     let passage = harness.deliver(&mut post).await.unwrap();
@@ -106,8 +95,8 @@ async fn every_fault_of_a_reel_publishes_it_once() {
     for call in [Call::Upload, Call::Process, Call::Publish] {
         let pages = [400, 403, 404].map(|status| InjectedFault::Intermediary { status });
         for fault in PASSING.into_iter().chain(pages) {
-            let (harness, account) = harness().await;
-            let mut post = a_post(&harness, &account, vec![sample(MimeType::Mp4, 1)], &[("kind", "reel")]);
+            let (harness, account) = connected::<Facebook>().await;
+            let mut post = a_post(&harness, &account, vec![sample(MimeType::Mp4, 1)], json!({ "kind": "reel" }));
             harness.fake.inject_fault(call, fault, 1);
 
             let passage = harness.deliver(&mut post).await.unwrap();

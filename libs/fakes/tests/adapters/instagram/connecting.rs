@@ -4,12 +4,12 @@ use fakes::instagram::{HANDLE, ID, Instagram, PageAndAccount};
 use platforms::RefreshPolicy;
 use secrecy::ExposeSecret;
 
-use super::{by_facebook, harness};
+use super::by_facebook;
 use crate::prelude::*;
 
 #[tokio::test]
 async fn needed_scopes_are_requested_and_the_token_is_in_no_url() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Instagram>().await;
     let asked = harness.fake.request_log.all();
     let page = asked.iter().find(|it| it.request_line.starts_with("GET /oauth/authorize")).unwrap();
     let scopes = "instagram_business_basic%2Cinstagram_business_content_publish%2Cinstagram_business_manage_comments";
@@ -28,7 +28,7 @@ async fn accounts_of_all_chosen_pages_are_connected_each_with_its_own_token() {
         ("1004", Some(("17841400000000004", "third")), &["ANALYZE"]),
     ]);
 
-    let accounts = harness.complete(&harness.callback_after(Decision::Allow).await).await.unwrap();
+    let accounts = connect_all(&harness).await.unwrap();
 
     let actual: Vec<_> =
         accounts.iter().map(|it| (it.profile.account_id.as_str(), it.profile.username.as_deref())).collect();
@@ -51,13 +51,13 @@ async fn refused_account_gets_the_reason() {
     for (pages, expected) in pages {
         let harness = by_facebook().await;
         harness.fake.has_pages(pages);
-        let refusal = harness.complete(&harness.callback_after(Decision::Allow).await).await.unwrap_err();
+        let refusal = connect_all(&harness).await.unwrap_err();
         assert!(refusal.to_string().contains(expected), "{refusal}");
     }
 
     let harness = AdapterHarness::<Instagram>::new().await;
     harness.fake.set_account_type("Personal");
-    let refusal = harness.complete(&harness.callback_after(Decision::Allow).await).await.unwrap_err();
+    let refusal = connect_all(&harness).await.unwrap_err();
     assert!(refusal.to_string().contains("keeper_ada is a personal account"), "{refusal}");
 }
 
@@ -68,7 +68,7 @@ async fn permission_for_comments_is_not_needed_to_post() {
         [("instagram_business_content_publish", false), ("instagram_business_manage_comments", true)]
     {
         harness.fake.declines(&[declined]);
-        let connected = harness.complete(&harness.callback_after(Decision::Allow).await).await;
+        let connected = connect_all(&harness).await;
         assert_eq!(connected.is_ok(), is_connected, "{declined}: {connected:?}");
     }
 }

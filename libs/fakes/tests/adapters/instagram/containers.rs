@@ -4,7 +4,7 @@ use std::io::Cursor;
 
 use image::{ImageFormat, Rgb, RgbImage};
 
-use super::harness;
+use super::Instagram;
 use crate::prelude::*;
 
 fn picture(width: u32, height: u32, format: ImageFormat) -> Sample {
@@ -19,23 +19,17 @@ fn picture(width: u32, height: u32, format: ImageFormat) -> Sample {
 
 #[tokio::test]
 async fn a_picture_says_who_made_it_whom_it_shows_and_where() {
-    let (harness, account) = harness().await;
-    let mut files = vec![sample(MimeType::Png, 1)];
-    files[0].attachment.alt_text = AltText::parse("a boat").ok();
-    let mut post = harness.post(&account, "#boats at sea", files);
-    post.options = options(&[
-        ("collaborators", list(&["keeper.bo", "second"])),
-        ("location", text("7640348500")),
-        ("user_tags", list(&["keeper.bo", "second 0.25 1"])),
-    ]);
+    let (harness, account) = connected::<Instagram>().await;
+    let files = vec![described(MimeType::Png, 1, "a boat")];
+    let mut post = harness.post(&account, "#boats at sea", files).with(json!({
+        "collaborators": ["keeper.bo", "second"], "location": "7640348500",
+        "user_tags": ["keeper.bo", "second 0.25 1"],
+    }));
 
     let published = harness.deliver(&mut post).await.unwrap().published;
 
     let expected = json!({
-        "kind": "post",
-        "comments": [],
-        "collaborators": ["keeper.bo", "second"],
-        "location_id": "7640348500",
+        "kind": "post", "comments": [], "collaborators": ["keeper.bo", "second"], "location_id": "7640348500",
         "user_tags": [[{ "username": "keeper.bo", "x": 0.5, "y": 0.5 }, { "username": "second", "x": 0.25, "y": 1.0 }]],
     });
     assert_eq!(harness.fake.latest(), expected);
@@ -46,45 +40,34 @@ async fn a_picture_says_who_made_it_whom_it_shows_and_where() {
 
 #[tokio::test]
 async fn one_video_is_a_reel_whatever_it_is_called() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Instagram>().await;
     for (given, expected) in [
-        (options(&[]), json!({ "share_to_feed": true, "user_tags": [null] })),
-        (options(&[("kind", text("post"))]), json!({ "share_to_feed": true, "user_tags": [null] })),
+        (json!({}), json!({ "share_to_feed": true, "user_tags": [null] })),
+        (json!({ "kind": "post" }), json!({ "share_to_feed": true, "user_tags": [null] })),
         (
-            options(&[
-                ("kind", text("reel")),
-                ("cover_ms", OptionValue::Number(1_500)),
-                ("share_to_feed", OptionValue::Flag(false)),
-                ("user_tags", list(&["second 0.5 0.5"])),
-            ]),
+            json!({ "kind": "reel", "cover_ms": 1_500, "share_to_feed": false, "user_tags": ["second 0.5 0.5"] }),
             json!({ "share_to_feed": false, "thumb_offset": 1_500, "user_tags": [[{ "username": "second" }]] }),
         ),
     ] {
-        let mut post = harness.post(&account, &format!("a film {expected}"), vec![sample(MimeType::Mp4, 1)]);
-        post.options = given;
+        let mut post =
+            harness.post(&account, &format!("a film {expected}"), vec![sample(MimeType::Mp4, 1)]).with(given);
         let published = harness.deliver(&mut post).await.unwrap().published;
 
         let mut latest = harness.fake.latest();
         assert_eq!((latest["kind"].take(), latest["comments"].take()), (json!("reel"), json!([])));
-        let said: Value = latest
-            .as_object()
-            .unwrap()
-            .iter()
-            .filter(|(_, it)| !it.is_null())
-            .map(|(name, it)| (name.clone(), it.clone()))
-            .collect();
-        assert_eq!(said, expected);
+        latest.as_object_mut().unwrap().retain(|_, it| !it.is_null());
+        assert_eq!(latest, expected);
         assert!(published.url.unwrap().starts_with("https://www.instagram.com/reel/"));
     }
 }
 
 #[tokio::test]
 async fn a_carousel_mixes_pictures_and_films_in_their_order_each_with_its_words() {
-    let (harness, account) = harness().await;
-    let mut files = vec![sample(MimeType::Mp4, 1), sample(MimeType::Jpeg, 2), sample(MimeType::Webp, 3)];
-    files[1].attachment.alt_text = AltText::parse("a lamp").ok();
-    let mut post = harness.post(&account, "three of them", files);
-    post.options = options(&[("user_tags", list(&["second"])), ("collaborators", list(&["second"]))]);
+    let (harness, account) = connected::<Instagram>().await;
+    let files = vec![sample(MimeType::Mp4, 1), described(MimeType::Jpeg, 2, "a lamp"), sample(MimeType::Webp, 3)];
+    let mut post = harness
+        .post(&account, "three of them", files)
+        .with(json!({ "user_tags": ["second"], "collaborators": ["second"] }));
 
     harness.deliver(&mut post).await.unwrap();
 
@@ -100,12 +83,12 @@ async fn a_carousel_mixes_pictures_and_films_in_their_order_each_with_its_words(
 
 #[tokio::test]
 async fn a_story_is_a_picture_or_a_film_without_words() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Instagram>().await;
     for (file, tags) in
-        [(picture(90, 160, ImageFormat::Png), list(&["second"])), (sample(MimeType::Mp4, 2), list(&["second 0.1 0.9"]))]
+        [(picture(90, 160, ImageFormat::Png), json!(["second"])), (sample(MimeType::Mp4, 2), json!(["second 0.1 0.9"]))]
     {
-        let mut post = harness.post(&account, "not shown", vec![file]);
-        post.options = options(&[("kind", text("story")), ("user_tags", tags)]);
+        let mut post =
+            harness.post(&account, "not shown", vec![file]).with(json!({ "kind": "story", "user_tags": tags }));
 
         let published = harness.deliver(&mut post).await.unwrap().published;
 
@@ -119,23 +102,23 @@ async fn a_story_is_a_picture_or_a_film_without_words() {
 
 #[tokio::test]
 async fn picture_outside_the_ratio_gets_borders_if_an_option_asks_for_them() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Instagram>().await;
     for (width, height, expected) in [(90, 160, (128, 160)), (400, 100, (400, 210)), (100, 100, (100, 100))] {
-        let mut post = harness.post(&account, &format!("{width}"), vec![picture(width, height, ImageFormat::Png)]);
-        post.options = options(&[("fit", text("borders"))]);
+        let mut post = harness
+            .post(&account, &format!("{width}"), vec![picture(width, height, ImageFormat::Png)])
+            .with(json!({ "fit": "borders" }));
         harness.deliver(&mut post).await.unwrap();
         let shown = harness.fake.public_posts().pop().unwrap().media.remove(0);
         assert_eq!((shown.mime_type, shown.mime_type.picture_size(&shown.bytes)), (MimeType::Jpeg, Some(expected)));
     }
     // The file's metadata is unknown to the service, so validation does not reject the post.
     let mut post = harness.post(&account, "tall", vec![picture(90, 160, ImageFormat::Jpeg)]);
-    let refused = harness.deliver(&mut post).await.unwrap_err();
-    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("aspect ratio")), "{refused:?}");
+    assert_refused(harness.deliver(&mut post).await, "aspect ratio");
 }
 
 #[tokio::test]
 async fn used_up_quota_delays_the_post() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Instagram>().await;
     harness.fake.publish_manual_post("the day before");
     harness.clock.advance(TimeDelta::hours(25));
     let due = harness.due(&account, "prepared before", vec![sample(MimeType::Jpeg, 1)]).await;
@@ -148,10 +131,7 @@ async fn used_up_quota_delays_the_post() {
     let published = harness.publish(&due).await.unwrap_err();
     let (prepared, _) = harness.stepped(&mut post).await;
 
-    assert!(
-        matches!(published, AttemptError::RetryLater { retry_at: Some(it), .. } if it == frees_at),
-        "{published:?}"
-    );
+    assert_matches!(&published, AttemptError::RetryLater { retry_at: Some(it), .. } if *it == frees_at);
     let Some(AttemptError::RetryLater { retry_at: Some(at), reason }) = prepared else { panic!("{prepared:?}") };
     assert!(reason.contains("1 of the 1 posts that Instagram allows within a day"), "{reason}");
     assert_eq!((at, harness.fake.containers()), (frees_at, containers));
@@ -163,7 +143,7 @@ async fn used_up_quota_delays_the_post() {
 /// The suite has the pages of intermediaries at all other calls of a post.
 #[tokio::test]
 async fn error_page_at_the_quota_delays_the_post() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Instagram>().await;
     for status in [400, 401, 403, 404, 408, 413] {
         harness.fake.intermediary().block(Method::GET, "publishing_limit", status, 1);
         let mut post = harness.post(&account, &format!("at {status}"), vec![sample(MimeType::Jpeg, 1)]);
@@ -183,7 +163,7 @@ async fn failed_container_ends_the_post_or_is_replaced_twice() {
         // A suspicion of spam.
         (2_207_001, 3, TimeDelta::hours(4)),
     ] {
-        let (harness, account) = harness().await;
+        let (harness, account) = connected::<Instagram>().await;
         harness.fake.fail_containers(Some(code));
         let began = harness.clock.now();
         let mut post = harness.post(&account, "spoiled", vec![sample(MimeType::Mp4, 1), sample(MimeType::Jpeg, 2)]);
@@ -200,7 +180,7 @@ async fn failed_container_ends_the_post_or_is_replaced_twice() {
 
 #[tokio::test]
 async fn status_of_a_video_is_read_ever_less_often_for_half_an_hour() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Instagram>().await;
     harness.fake.works_for(TimeDelta::minutes(25));
     let mut post = harness.post(&account, "long", vec![sample(MimeType::Mp4, 1)]);
     let (error, took) = harness.stepped(&mut post).await;

@@ -4,7 +4,7 @@ use fakes::fake::request_log::RecordedRequest;
 use fakes::instagram::{ID, Instagram};
 use fakes::meta::error::GraphError;
 
-use super::{by_facebook, harness};
+use super::by_facebook;
 use crate::prelude::*;
 
 /// The host of the files in these tests.
@@ -18,7 +18,7 @@ fn uploads(fake: &Instagram<true>) -> Vec<RecordedRequest> {
 #[tokio::test]
 async fn refused_host_is_tried_for_hours_with_growing_pauses() {
     for mime_type in [MimeType::Jpeg, MimeType::Mp4] {
-        let (harness, account) = harness().await;
+        let (harness, account) = connected::<Instagram>().await;
         harness.fake.refuses_hosts(&[HOST]);
         let mut post = harness.post(&account, "a boat", vec![sample(mime_type, 1)]);
         let end = harness.clock.now() + TimeDelta::hours(6);
@@ -47,8 +47,7 @@ async fn by_facebook_the_bytes_of_every_video_are_sent() {
     {
         let harness = by_facebook().await;
         let account = harness.connect().await;
-        let mut post = harness.post(&account, "a film", files.clone());
-        post.options = options(&[("kind", text(kind))]);
+        let mut post = harness.post(&account, "a film", files.clone()).with(json!({ "kind": kind }));
 
         harness.deliver(&mut post).await.unwrap();
 
@@ -85,9 +84,7 @@ async fn video_whose_bytes_fail_is_fetched_by_its_url() {
     let account = harness.connect().await;
     let failed = GraphError::upload(false, "ProcessingFailedError", "Request processing failed");
     harness.fake.refuses("ig-api-upload", failed);
-    let mut post = harness.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
-
-    harness.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut harness.post(&account, "a film", vec![sample(MimeType::Mp4, 1)])).await.unwrap();
 
     assert_eq!(harness.fake.public_posts().len(), 1);
     assert!(harness.fake.request_log.all().iter().any(|it| it.body.contains("video_url=")));
@@ -111,7 +108,7 @@ async fn token_goes_to_no_other_upload_host() {
 
         let errors = harness.prepare_until(&mut post, end).await;
 
-        assert!(matches!(errors[..], [AttemptError::RetryLater { .. }]), "{uri}: {errors:?}");
+        assert_matches!(&errors[..], [AttemptError::RetryLater { .. }], "{uri}: {errors:?}");
         harness.deliver(&mut post).await.unwrap();
     }
     assert!(other.request_log.all().is_empty());
@@ -119,7 +116,7 @@ async fn token_goes_to_no_other_upload_host() {
 
 #[tokio::test]
 async fn account_that_meta_does_not_show_needs_reconnection() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Instagram>().await;
     let post = harness.due(&account, "prepared", vec![sample(MimeType::Jpeg, 1)]).await;
     let end = harness.clock.now() + TimeDelta::hours(1);
 
@@ -127,11 +124,11 @@ async fn account_that_meta_does_not_show_needs_reconnection() {
     harness.fake.refuses("content_publishing_limit", GraphError::object_not_found(ID));
     let mut other = harness.post(&account, "another", vec![sample(MimeType::Jpeg, 1)]);
     let errors = harness.prepare_until(&mut other, end).await;
-    assert!(matches!(errors[..], [AttemptError::RetryLater { .. }]), "{errors:?}");
+    assert_matches!(&errors[..], [AttemptError::RetryLater { .. }], "{errors:?}");
 
     harness.fake.hide_account();
     let unprepared = harness.post(&account, "a third", vec![sample(MimeType::Jpeg, 1)]);
     for error in [harness.publish(&post).await.unwrap_err(), harness.prepare(&unprepared).await.unwrap_err()] {
-        assert!(matches!(error, AttemptError::Unauthorized { .. }), "{error:?}");
+        assert_matches!(&error, AttemptError::Unauthorized { .. });
     }
 }

@@ -26,11 +26,9 @@ async fn website() -> SocketAddr {
     wire::serve(router).await
 }
 
-async fn shown(harness: &AdapterHarness<LinkedIn>, text: &str, given: &[(&str, OptionValue)]) -> Value {
+async fn shown(harness: &AdapterHarness<LinkedIn>, text: &str, given: Value) -> Value {
     let account = harness.connect().await;
-    let mut post = harness.post(&account, text, Vec::new());
-    post.options = options(given);
-    harness.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut harness.post(&account, text, Vec::new()).with(given)).await.unwrap();
     harness.fake.latest_content()
 }
 
@@ -39,7 +37,7 @@ async fn the_first_link_of_a_text_has_a_card_with_its_picture() {
     let website = website().await;
     let harness = AdapterHarness::<LinkedIn>::with_other_servers(&[website]).await;
 
-    let mut content = shown(&harness, &format!("read http://{website}/ and http://{website}/none"), &[]).await;
+    let mut content = shown(&harness, &format!("read http://{website}/ and http://{website}/none"), json!({})).await;
 
     let thumbnail = content["article"]["thumbnail"].take();
     assert!(thumbnail.as_str().unwrap().starts_with("urn:li:image:"), "{thumbnail}");
@@ -54,18 +52,18 @@ async fn the_first_link_of_a_text_has_a_card_with_its_picture() {
 async fn a_link_may_be_named_and_a_card_left_out() {
     let website = website().await;
     let (with, without) = (format!("http://{website}/"), format!("http://{website}/none"));
-    let named = |link: &str| vec![("link", text(link))];
+    let named = |link: &str| json!({ "link": link });
     let title = |content: &Value| content["article"]["title"].as_str().map(str::to_owned);
     for (text, options, expected) in [
-        (format!("read {without}"), vec![], None),
-        (format!("see {with}"), vec![("link_preview", OptionValue::Flag(false))], None),
+        (format!("read {without}"), json!({}), None),
+        (format!("see {with}"), json!({ "link_preview": false }), None),
         ("no link in here".to_owned(), named(&with), Some("Tea & biscuits".to_owned())),
         // LinkedIn requires a title.
         ("and neither in here".to_owned(), named(&without), Some("127.0.0.1".to_owned())),
         ("unread".to_owned(), named("http://169.254.169.254/latest"), Some("169.254.169.254".to_owned())),
     ] {
         let harness = AdapterHarness::<LinkedIn>::with_other_servers(&[website]).await;
-        let content = shown(&harness, &text, &options).await;
+        let content = shown(&harness, &text, options).await;
         assert_eq!(title(&content), expected, "{text}");
     }
 }
@@ -75,7 +73,7 @@ async fn a_picture_that_linkedin_does_not_take_is_left_out() {
     let website = website().await;
     let harness = AdapterHarness::<LinkedIn>::with_other_servers(&[website]).await;
 
-    let content = shown(&harness, &format!("see http://{website}/webp"), &[]).await;
+    let content = shown(&harness, &format!("see http://{website}/webp"), json!({})).await;
 
     assert_eq!(content["article"]["title"], "Tea & biscuits");
     assert!(content["article"].get("thumbnail").is_none() && harness.fake.call_count(Call::Upload) == 0, "{content}");

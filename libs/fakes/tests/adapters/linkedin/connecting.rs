@@ -5,7 +5,6 @@ use fakes::linkedin::{
     Advertising, Community, CommunityWithOpenId, LinkedIn, MEMBER_URN, PAGE_URN, Replaying, SECOND_PAGE_URN,
 };
 
-use super::harness_with;
 use crate::prelude::*;
 
 /// The default scopes with `pages` are part of the only product that such an app can have, so its
@@ -13,9 +12,8 @@ use crate::prelude::*;
 #[tokio::test]
 async fn one_grant_covers_a_member_and_the_pages_for_which_they_may_post() {
     let harness = AdapterHarness::<LinkedIn<Community>>::new().await;
-    let callback = harness.callback_after(Decision::Allow).await;
 
-    let accounts = harness.complete(&callback).await.unwrap();
+    let accounts = connect_all(&harness).await.unwrap();
 
     let ids: Vec<_> = accounts.iter().map(|it| it.profile.account_id.as_str()).collect();
     assert_eq!(ids, [PAGE_URN, SECOND_PAGE_URN, MEMBER_URN]);
@@ -37,18 +35,13 @@ async fn one_grant_covers_a_member_and_the_pages_for_which_they_may_post() {
 
 #[tokio::test]
 async fn page_without_roles_gets_an_error() {
-    let (harness, account) = harness_with::<Community>().await;
+    let (harness, account) = connected::<LinkedIn<Community>>().await;
     harness.fake.remove_roles();
-    let post = harness.post(&account, "nobody reads", Vec::new());
-
-    let error = harness.publish(&post).await.unwrap_err();
-
-    assert!(matches!(&error, AttemptError::Refused { reason } if reason.contains("role")), "{error:?}");
+    assert_refused(harness.publish(&harness.post(&account, "nobody reads", Vec::new())).await, "role");
     // The token is also valid for the member and other pages, so the grant is not lost.
     let denied = json!({ "status": 403, "code": "ACCESS_DENIED", "message": "no" });
     harness.fake.refuses("/rest/organizations", 403, denied);
-    let about = harness.connector().account_details(&account.profile, &account.credentials, harness.clock.now()).await;
-    assert!(matches!(about, Err(AttemptError::RetryLater { .. })), "{about:?}");
+    assert_matches!(details(&harness, &account).await, Err(AttemptError::RetryLater { .. }));
 }
 
 #[tokio::test]
@@ -57,18 +50,16 @@ async fn invalid_member_is_not_connected() {
         let harness = AdapterHarness::<LinkedIn>::new().await;
         let callback = harness.callback_after(Decision::Allow).await;
         harness.fake.refuses("/v2/userinfo", 200, json!({ "sub": sub, "name": "Ada" }));
-        let refusal = harness.complete(&callback).await.unwrap_err();
-        assert!(matches!(refusal, ConnectError::Unreachable), "{sub}: {refusal:?}");
+        assert_matches!(harness.complete(&callback).await, Err(ConnectError::Unreachable), "{sub}");
     }
 }
 
 #[tokio::test]
 async fn what_is_asked_for_and_in_which_version_an_operator_may_say() {
-    let (harness, account) = harness_with::<Replaying>().await;
+    let (harness, account) = connected::<LinkedIn<Replaying>>().await;
     assert_eq!(account.scopes, ["openid", "profile", "email", "w_member_social"]);
 
-    let mut post = harness.post(&account, "of late", Vec::new());
-    harness.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut harness.post(&account, "of late", Vec::new())).await.unwrap();
 
     let posted = harness.fake.request_log.latest("POST /rest/posts").unwrap();
     assert_eq!(posted.headers["linkedin-version"], "202609");
@@ -77,28 +68,24 @@ async fn what_is_asked_for_and_in_which_version_an_operator_may_say() {
 #[tokio::test]
 async fn an_app_with_the_advertising_api_connects_pages_with_the_scopes_that_its_operator_names() {
     let harness = AdapterHarness::<LinkedIn<Advertising>>::new().await;
-    let callback = harness.callback_after(Decision::Allow).await;
 
-    let accounts = harness.complete(&callback).await.unwrap();
+    let accounts = connect_all(&harness).await.unwrap();
 
     let ids: Vec<_> = accounts.iter().map(|it| it.profile.account_id.as_str()).collect();
     assert_eq!(ids, [PAGE_URN, SECOND_PAGE_URN, MEMBER_URN]);
     assert_eq!(accounts[2].profile.username.as_deref(), Some("Ada Keeper"), "read by OpenID Connect");
     harness.store_credentials(&accounts[0].credentials);
-    let mut post = harness.post(&accounts[0], "the lamp is lit", Vec::new());
-    harness.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut harness.post(&accounts[0], "the lamp is lit", Vec::new())).await.unwrap();
 }
 
 /// LinkedIn then shows no consent page, and its error names the scope.
 #[tokio::test]
 async fn one_scope_that_the_app_may_not_ask_for_is_a_task_of_the_operator() {
     let harness = AdapterHarness::<LinkedIn<CommunityWithOpenId>>::new().await;
-    let (step, callback) = harness.authorize(&harness.fake.form_values()).await.unwrap();
-    let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
+    let (url, callback) = page_for(&harness, &harness.fake.form_values()).await;
     let page = browser().get(url).send().await.unwrap();
     let back = page.headers()["location"].to_str().unwrap().parse().unwrap();
 
-    let refusal = harness.complete(&callback_at(callback, &back)).await.unwrap_err();
-
-    assert!(matches!(&refusal, ConnectError::Unsupported(words) if words.contains("scopes")), "{refusal:?}");
+    assert_matches!(harness.complete(&callback_at(callback, &back)).await, Err(ConnectError::Unsupported(words))
+        if words.contains("scopes"));
 }

@@ -2,12 +2,11 @@
 
 use fakes::linkedin::LinkedIn;
 
-use super::harness;
 use crate::prelude::*;
 
 #[tokio::test]
 async fn video_goes_up_in_parts_without_the_token() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<LinkedIn>().await;
     harness.fake.cuts_into(100);
     let video = sample(MimeType::Mp4, 1);
 
@@ -26,13 +25,12 @@ async fn file_that_cannot_be_processed_is_refused_with_the_reason() {
         (MimeType::Mp4, "could not process the video: The format is not supported"),
         (MimeType::Pdf, "could not process the document; export it as a PDF again"),
     ] {
-        let (harness, account) = harness().await;
+        let (harness, account) = connected::<LinkedIn>().await;
         harness.fake.spoils_videos();
 
         let refused = harness.deliver(&mut harness.post(&account, "a file", vec![sample(mime_type, 1)])).await;
 
-        let Err(AttemptError::Refused { reason }) = &refused else { panic!("{refused:?}") };
-        assert!(reason.contains(expected), "{reason}");
+        assert_refused(refused, expected);
         assert_eq!(harness.fake.call_count(Call::Publish), 0);
     }
 }
@@ -41,7 +39,7 @@ async fn file_that_cannot_be_processed_is_refused_with_the_reason() {
 #[tokio::test]
 async fn document_is_posted_if_its_status_is_denied_and_uploaded_again_if_it_is_missing() {
     for (status, code, uploads) in [(403, "ACCESS_DENIED", 1), (404, "NOT_FOUND", 2)] {
-        let (harness, account) = harness().await;
+        let (harness, account) = connected::<LinkedIn>().await;
         let body = json!({ "status": status, "serviceErrorCode": 100, "code": code, "message": "No." });
         harness.fake.refuses("/rest/documents/", status, body);
 
@@ -53,13 +51,13 @@ async fn document_is_posted_if_its_status_is_denied_and_uploaded_again_if_it_is_
 
 #[tokio::test]
 async fn file_that_linkedin_still_awaits_after_minutes_is_sent_again() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<LinkedIn>().await;
     let mut post = harness.due(&account, "soon", vec![sample(MimeType::Png, 1)]).await;
     let waiting = json!({ "status": 400, "code": "MEDIA_ASSET_WAITING_UPLOAD", "message": "urn:li:image:1" });
     harness.fake.refuses("/rest/posts", 400, waiting.clone());
     let soon = harness.publish(&post).await.unwrap_err();
     let at = harness.clock.now() + TimeDelta::seconds(5);
-    assert!(matches!(soon, AttemptError::RetryLater { retry_at: Some(it), .. } if it == at), "{soon:?}");
+    assert_matches!(&soon, AttemptError::RetryLater { retry_at: Some(it), .. } if *it == at);
 
     harness.clock.advance(TimeDelta::minutes(3));
     harness.fake.refuses("/rest/posts", 400, waiting);
@@ -72,21 +70,19 @@ async fn file_that_linkedin_still_awaits_after_minutes_is_sent_again() {
 /// LinkedIn still waits for the parts, so no earlier call has finalized the video.
 #[tokio::test]
 async fn first_finalize_that_is_refused_ends_the_post_with_linkedins_message() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<LinkedIn>().await;
     let mut post = harness.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
     let refused = json!({ "status": 400, "code": "INVALID_VALUE_FOR_FIELD", "message": "/uploadedPartIds" });
     harness.fake.refuses("/rest/videos?action=finalizeUpload", 400, refused);
 
-    let refused = harness.deliver(&mut post).await.unwrap_err();
-
-    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.contains("/uploadedPartIds")), "{refused:?}");
+    assert_refused(harness.deliver(&mut post).await, "/uploadedPartIds");
 }
 
 /// The worker of the first call died without storing its progress. LinkedIn returns the status of
 /// the video.
 #[tokio::test]
 async fn finalize_that_a_dead_worker_made_is_recognized_by_the_status_of_the_video() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<LinkedIn>().await;
     let mut post = harness.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
     let finalized = |harness: &AdapterHarness<LinkedIn>| {
         harness.fake.request_log.all().iter().filter(|it| it.request_line.ends_with("finalizeUpload")).count()

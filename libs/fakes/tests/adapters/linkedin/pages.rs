@@ -2,26 +2,23 @@
 
 use fakes::linkedin::Community;
 
-use super::harness_with;
+use super::LinkedIn;
 use crate::prelude::*;
 
 #[tokio::test]
 async fn edited_candidate_is_neither_claimed_nor_sent_again() {
-    let (harness, account) = harness_with::<Community>().await;
-    let post = harness.due(&account, "lost and edited", Vec::new()).await;
-    let since = harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
+    let (harness, account) = connected::<LinkedIn<Community>>().await;
+    let (post, since) = lost_post(&harness, &account, "lost and edited", Vec::new(), InjectedFault::LoseResponse).await;
     harness.fake.edit_latest("quite different");
 
-    let answer = harness.resolve(&post, since).await;
-
-    assert!(matches!(answer, Resolution::Pending { .. }), "{answer:?}");
+    assert_matches!(harness.resolve(&post, since).await, Resolution::Pending { .. });
 }
 
 #[tokio::test]
 async fn a_page_that_may_not_be_read_says_where_to_look() {
     let denied = json!({ "status": 403, "code": "ACCESS_DENIED", "message": "no" });
     for may_be_read_before in [true, false] {
-        let (harness, account) = harness_with::<Community>().await;
+        let (harness, account) = connected::<LinkedIn<Community>>().await;
         if !may_be_read_before {
             harness.fake.refuses("/rest/posts", 403, denied.clone());
         }
@@ -31,20 +28,19 @@ async fn a_page_that_may_not_be_read_says_where_to_look() {
 
         let answer = harness.resolve(&post, since).await;
 
-        let Resolution::Undeterminable { advice } = answer else { panic!("{answer:?}") };
-        assert!(advice.contains(if may_be_read_before { "role" } else { "were not listed" }), "{advice}");
+        let part = if may_be_read_before { "role" } else { "were not listed" };
+        assert_matches!(answer, Resolution::Undeterminable { advice } if advice.contains(part));
     }
 }
 
 /// The list is also unreadable before the call; the post is still published.
 #[tokio::test]
 async fn a_list_that_cannot_be_read_holds_no_post_back() {
-    let (harness, account) = harness_with::<Community>().await;
+    let (harness, account) = connected::<LinkedIn<Community>>().await;
     let mut post = harness.post(&account, "out", Vec::new());
     harness.clock.skip_to(post.publish_at);
     harness.fake.inject_fault(Call::LookUp, InjectedFault::Unavailable, 1);
-    let busy = harness.prepare(&post).await.unwrap_err();
-    assert!(matches!(busy, AttemptError::RetryLater { .. }), "{busy:?}");
+    assert_matches!(harness.prepare(&post).await, Err(AttemptError::RetryLater { .. }));
     harness.clock.advance(TimeDelta::minutes(2));
     harness.fake.inject_fault(Call::LookUp, InjectedFault::Unavailable, 1);
 
@@ -58,17 +54,14 @@ async fn a_list_that_cannot_be_read_holds_no_post_back() {
 /// post.
 #[tokio::test]
 async fn a_second_try_that_is_refused_as_a_duplicate_shows_that_the_first_arrived() {
-    let (harness, account) = harness_with::<Community>().await;
-    let post = harness.due(&account, "there already", Vec::new()).await;
-    harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
+    let (harness, account) = connected::<LinkedIn<Community>>().await;
+    let (post, _) = lost_post(&harness, &account, "there already", Vec::new(), InjectedFault::LoseResponse).await;
 
     let published = harness.publish(&post).await.unwrap();
 
     assert_eq!(published.platform_post_id, harness.fake.public_posts()[0].id);
     assert_eq!(harness.fake.public_posts().len(), 1);
     // Another post with the same text is a different post.
-    let other = harness.due(&account, "there already", Vec::new()).await;
-    harness.lose_outcome(&other, InjectedFault::CutBefore).await;
-    let refused = harness.publish(&other).await.unwrap_err();
-    assert!(matches!(refused, AttemptError::Refused { .. }), "{refused:?}");
+    let (other, _) = lost_post(&harness, &account, "there already", Vec::new(), InjectedFault::CutBefore).await;
+    assert_matches!(harness.publish(&other).await, Err(AttemptError::Refused { .. }));
 }

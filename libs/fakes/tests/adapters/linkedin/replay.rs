@@ -2,22 +2,10 @@
 
 use fakes::linkedin::{LinkedIn, Replaying};
 
-use super::harness_with;
 use crate::prelude::*;
 
 /// A call begins within five seconds of its intent, and may take effect for 90 s after that.
 const SETTLES: TimeDelta = TimeDelta::seconds(95);
-
-/// A post whose publish call had this fault.
-async fn publish_with_lost_response<'a>(
-    harness: &AdapterHarness<LinkedIn<Replaying>>,
-    account: &'a Account,
-    fault: InjectedFault,
-) -> Post<'a> {
-    let post = harness.due(account, "once (more)", Vec::new()).await;
-    harness.lose_outcome(&post, fault).await;
-    post
-}
 
 /// LinkedIn does not document for how long it refuses the same post. A worker that died in the
 /// repeated call holds the delivery for 90 s, so no other worker sends the post again.
@@ -31,9 +19,8 @@ async fn post_is_sent_again_within_a_minute_after_its_call_has_ended() {
         (lost, 59, "Found"),
         (lost, 60, "Undeterminable"),
     ] {
-        let (harness, account) = harness_with::<Replaying>().await;
-        let post = publish_with_lost_response(&harness, &account, fault).await;
-        let since = harness.clock.now();
+        let (harness, account) = connected::<LinkedIn<Replaying>>().await;
+        let (post, since) = lost_post(&harness, &account, "once (more)", Vec::new(), fault).await;
         harness.clock.skip_to(since + SETTLES + TimeDelta::seconds(seconds));
 
         let resolution = harness.resolve(&post, since).await;
@@ -50,35 +37,27 @@ async fn post_is_sent_again_within_a_minute_after_its_call_has_ended() {
 
 #[tokio::test]
 async fn it_is_sent_once_and_within_minutes_or_not_at_all() {
-    let (harness, account) = harness_with::<Replaying>().await;
-    let post = publish_with_lost_response(&harness, &account, InjectedFault::LoseResponse).await;
-    let since = harness.clock.now();
+    let (harness, account) = connected::<LinkedIn<Replaying>>().await;
+    let (post, since) = lost_post(&harness, &account, "once (more)", Vec::new(), InjectedFault::LoseResponse).await;
     harness.clock.advance(SETTLES);
     harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
-    let again = harness.resolve(&post, since).await;
-    assert!(matches!(again, Resolution::Pending { .. }), "{again:?}");
+    assert_matches!(harness.resolve(&post, since).await, Resolution::Pending { .. });
     let calls = harness.fake.call_count(Call::Publish);
 
     // The earliest time of the next look-up.
     harness.clock.advance(harness.publisher().settle_time());
-    let late = harness.resolve(&post, since).await;
-
-    assert!(matches!(late, Resolution::Undeterminable { .. }), "{late:?}");
+    assert_matches!(harness.resolve(&post, since).await, Resolution::Undeterminable { .. });
     assert_eq!(harness.fake.call_count(Call::Publish), calls);
     assert_eq!(harness.fake.public_posts().len(), 1);
 }
 
 #[tokio::test]
 async fn duplicate_of_another_post_is_not_it() {
-    let (harness, account) = harness_with::<Replaying>().await;
-    let mut first = harness.post(&account, "once (more)", Vec::new());
-    harness.deliver(&mut first).await.unwrap();
-    let post = publish_with_lost_response(&harness, &account, InjectedFault::CutBefore).await;
-    let since = harness.clock.now();
+    let (harness, account) = connected::<LinkedIn<Replaying>>().await;
+    harness.deliver(&mut harness.post(&account, "once (more)", Vec::new())).await.unwrap();
+    let (post, since) = lost_post(&harness, &account, "once (more)", Vec::new(), InjectedFault::CutBefore).await;
     harness.clock.advance(SETTLES);
 
-    let response = harness.resolve(&post, since).await;
-
-    assert!(matches!(&response, Resolution::Refused { reason } if reason.contains("twice")), "{response:?}");
+    assert_matches!(harness.resolve(&post, since).await, Resolution::Refused { reason } if reason.contains("twice"));
     assert_eq!(harness.fake.public_posts().len(), 1);
 }

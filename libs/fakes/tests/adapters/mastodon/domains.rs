@@ -1,7 +1,7 @@
-//! Servers whose accounts are named by a domain other than the server's.
+//! Issuers, and servers whose accounts are named by another domain than the server's.
 
 use domain::connection::AccountInfo;
-use fakes::mastodon::{AccountDiscovery, FlavorType, GoToSocial, Pixelfed, Server, Stock, Website};
+use fakes::mastodon::{AccountDiscovery, FlavorType, GoToSocial, Pixelfed, Pleroma, Server, Stock, Website};
 use url::Url;
 
 use crate::prelude::*;
@@ -104,4 +104,46 @@ async fn a_server_does_not_name_its_accounts_by_a_domain_that_knows_nothing_of_i
     harness.fake.is_named(&website.address().to_string());
     website.leads_to(AccountDiscovery::WebFingerFile, "http://other.example");
     assert_eq!(profile(&harness).await.username, own);
+}
+
+#[tokio::test]
+async fn promised_issuer_must_be_in_the_callback() {
+    let harness = AdapterHarness::<Server<Stock>>::new().await;
+    let issuer = format!("{}/", harness.fake.base_url());
+    harness.fake.promise_issuer(&issuer);
+    for said in [None, Some("https://evil.example/"), Some(harness.fake.base_url())] {
+        let mut callback = harness.callback_after(Decision::Allow).await;
+        assert_eq!(callback.query.remove("iss").as_ref(), Some(&issuer));
+        callback.query.extend(said.map(|it| ("iss".to_owned(), it.to_owned())));
+        assert_matches!(harness.complete(&callback).await, Err(ConnectError::Refused(_)), "{said:?}");
+    }
+    assert_eq!(harness.fake.grant_count(), 0);
+    harness.connect().await;
+}
+
+#[tokio::test]
+async fn unpromised_issuer_must_be_correct_too() {
+    let harness = AdapterHarness::<Server<Stock>>::new().await;
+    for (said, is_right) in [("https://evil.example", false), (harness.fake.base_url(), true)] {
+        let mut callback = harness.callback_after(Decision::Allow).await;
+        callback.query.insert("iss".to_owned(), said.to_owned());
+        assert_eq!(harness.complete(&callback).await.is_ok(), is_right, "{said}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_promises_another_name_than_its_own_is_refused() {
+    let harness = AdapterHarness::<Server<Stock>>::new().await;
+    harness.fake.promise_issuer("https://honest.example/");
+
+    let (_, message) = field_error(&harness, &harness.fake.form_values()).await;
+
+    assert!(message.contains("another server"), "{message}");
+}
+
+/// Otherwise the suite refreshes nothing.
+#[tokio::test]
+async fn only_tokens_that_end_can_be_refreshed() {
+    assert!(!connected::<Server<Stock>>().await.0.can_refresh());
+    assert!(connected::<Server<Pleroma>>().await.0.can_refresh());
 }

@@ -2,7 +2,7 @@
 
 use fakes::mastodon::{GoToSocial, Pixelfed, Stock};
 
-use super::{harness, picture};
+use super::{Server, picture};
 use crate::prelude::*;
 
 fn video() -> Vec<Sample> {
@@ -11,15 +11,13 @@ fn video() -> Vec<Sample> {
 
 #[tokio::test]
 async fn a_refusal_with_files_is_believed_once_it_is_certain_that_no_status_shows_them() {
-    let (harness, account) = harness::<GoToSocial>().await;
+    let (harness, account) = connected::<Server<GoToSocial>>().await;
     let post = harness.due(&account, "Look", picture()).await;
     harness.fake.inject_fault(Call::Publish, InjectedFault::Refused, 2);
 
     harness.fake.inject_fault(Call::LookUp, InjectedFault::ServerError, 1);
-    let unclear = harness.publish(&post).await;
-    assert!(matches!(unclear, Err(AttemptError::RetryLater { .. })), "{unclear:?}");
-    let certain = harness.publish(&post).await;
-    assert!(matches!(certain, Err(AttemptError::Refused { .. })), "{certain:?}");
+    assert_matches!(harness.publish(&post).await, Err(AttemptError::RetryLater { .. }));
+    assert_matches!(harness.publish(&post).await, Err(AttemptError::Refused { .. }));
 
     // Refused as a duplicate, whatever the state of the files.
     let published = harness.publish(&post).await.unwrap();
@@ -29,7 +27,7 @@ async fn a_refusal_with_files_is_believed_once_it_is_certain_that_no_status_show
 
 #[tokio::test]
 async fn a_video_is_waited_for_in_steps() {
-    let (harness, account) = harness::<Stock>().await;
+    let (harness, account) = connected::<Server<Stock>>().await;
     harness.fake.polls_until_ready(7);
     let mut post = harness.post(&account, "Look", video());
     let mut waits = Vec::new();
@@ -56,11 +54,11 @@ async fn a_video_is_waited_for_in_steps() {
 
 #[tokio::test]
 async fn a_file_that_waited_too_long_is_uploaded_again() {
-    let (harness, account) = harness::<Stock>().await;
+    let (harness, account) = connected::<Server<Stock>>().await;
     let mut post = harness.due(&account, "Look", vec![sample(MimeType::Jpeg, 1), sample(MimeType::Png, 2)]).await;
     harness.clock.advance(TimeDelta::hours(25));
 
-    assert!(matches!(harness.publish(&post).await, Err(AttemptError::PreparationExpired { .. })));
+    assert_matches!(harness.publish(&post).await, Err(AttemptError::PreparationExpired { .. }));
     post.progress = None;
     harness.deliver(&mut post).await.unwrap();
 
@@ -72,7 +70,7 @@ async fn a_file_that_waited_too_long_is_uploaded_again() {
 
 #[tokio::test]
 async fn a_file_that_vanished_while_it_was_worked_on_is_uploaded_again() {
-    let (harness, account) = harness::<Stock>().await;
+    let (harness, account) = connected::<Server<Stock>>().await;
     let mut post = harness.post(&account, "Look", video());
     let mut prepare = async || match harness.prepare(&post).await {
         Ok(Step::Again { progress, .. }) => {
@@ -88,16 +86,13 @@ async fn a_file_that_vanished_while_it_was_worked_on_is_uploaded_again() {
         prepare().await.unwrap();
     }
 
-    assert!(
-        matches!(prepare().await, Err(AttemptError::PreparationExpired { .. })),
-        "nothing that is there is relied on"
-    );
+    assert_matches!(prepare().await, Err(AttemptError::PreparationExpired { .. }), "no file is there");
     assert_eq!(harness.fake.call_count(Call::Upload), 2);
 }
 
 #[tokio::test]
 async fn an_upload_that_is_cut_off_is_made_anew_and_those_before_it_are_kept() {
-    let (harness, account) = harness::<Stock>().await;
+    let (harness, account) = connected::<Server<Stock>>().await;
     for fault in
         [InjectedFault::CutBefore, InjectedFault::LoseResponse, InjectedFault::ServerError, InjectedFault::Unavailable]
     {
@@ -105,8 +100,7 @@ async fn an_upload_that_is_cut_off_is_made_anew_and_those_before_it_are_kept() {
         let mut post = harness.post(&account, &format!("{fault:?}"), files.clone());
         let before = harness.fake.call_count(Call::Upload);
         for _ in 0..2 {
-            let Ok(Step::Again { progress, .. }) = harness.prepare(&post).await else { panic!() };
-            post.progress = Some(progress);
+            take_step(&harness, &mut post).await;
         }
         harness.fake.inject_fault(Call::Upload, fault, 1);
         harness.prepare(&post).await.unwrap_err();
@@ -122,16 +116,15 @@ async fn an_upload_that_is_cut_off_is_made_anew_and_those_before_it_are_kept() {
 /// It states the limit of Mastodon and does not enforce it.
 #[tokio::test]
 async fn pixelfed_accepts_more_pixels_than_it_states() {
-    let (_, account) = harness::<Pixelfed>().await;
-    let mut file = picture().remove(0).attachment;
-    file.facts = Some(Facts { pixels: Pixels::new(7680, 4321), ..Facts::default() });
+    let (_, account) = connected::<Server<Pixelfed>>().await;
+    let file = with_pixels(sample(MimeType::Jpeg, 1), 7680, 4321).attachment;
 
     assert_eq!(account.rules.breaches(Some("Look"), &[file], Options::NONE), []);
 }
 
 #[tokio::test]
 async fn files_that_a_status_shows_are_not_uploaded_again_but_found() {
-    let (harness, account) = harness::<GoToSocial>().await;
+    let (harness, account) = connected::<Server<GoToSocial>>().await;
     let post = harness.due(&account, "Look", picture()).await;
     let published = harness.publish(&post).await.unwrap();
 
@@ -144,15 +137,12 @@ async fn files_that_a_status_shows_are_not_uploaded_again_but_found() {
 
 #[tokio::test]
 async fn a_video_that_could_not_be_processed_is_uploaded_once_more() {
-    let (harness, account) = harness::<Stock>().await;
+    let (harness, account) = connected::<Server<Stock>>().await;
     harness.fake.inject_fault(Call::Process, InjectedFault::Refused, 1);
-    let mut post = harness.post(&account, "the second time", video());
-    harness.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut harness.post(&account, "the second time", video())).await.unwrap();
     assert_eq!((harness.fake.public_posts().len(), harness.fake.call_count(Call::Upload)), (1, 2));
 
     harness.fake.inject_fault(Call::Process, InjectedFault::Refused, 2);
-    let mut post = harness.post(&account, "never", video());
-    let refused = harness.deliver(&mut post).await.unwrap_err();
-    assert!(format!("{refused:?}").starts_with("Refused"), "{refused:?}");
+    assert_refused(harness.deliver(&mut harness.post(&account, "never", video())).await, "");
     assert_eq!((harness.fake.public_posts().len(), harness.fake.call_count(Call::Upload)), (1, 4));
 }

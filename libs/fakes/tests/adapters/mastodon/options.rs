@@ -3,25 +3,21 @@
 use domain::testing::an_attachment;
 use fakes::mastodon::{FlavorType, GoToSocial, Pixelfed, Snac, Stock};
 
-use super::{harness, picture};
+use super::{Server, picture};
 use crate::prelude::*;
 
 #[tokio::test]
 async fn options_arrive_and_what_is_not_said_is_the_accounts_own_setting() {
-    let (harness, account) = harness::<Stock>().await;
+    let (harness, account) = connected::<Server<Stock>>().await;
     harness.fake.set_default_visibility("private");
-    let mut plain = harness.post(&account, "as the account has it", Vec::new());
-    harness.deliver(&mut plain).await.unwrap();
+    harness.deliver(&mut harness.post(&account, "as the account has it", Vec::new())).await.unwrap();
     assert_eq!(harness.fake.latest().unwrap(), ("private".to_owned(), String::new(), false, None));
 
     let mut post = harness.post(&account, "with everything", picture());
     let warning = "Boats & \"oars\"";
-    post.options = options(&[
-        ("visibility", text("unlisted")),
-        ("content_warning", text(warning)),
-        ("sensitive", OptionValue::Flag(true)),
-        ("language", text("de")),
-    ]);
+    post.options = options(json!({
+        "visibility": "unlisted", "content_warning": warning, "sensitive": true, "language": "de",
+    }));
     harness.deliver(&mut post).await.unwrap();
 
     let said = ("unlisted".to_owned(), warning.to_owned(), true, Some("de".to_owned()));
@@ -30,11 +26,11 @@ async fn options_arrive_and_what_is_not_said_is_the_accounts_own_setting() {
 
 #[tokio::test]
 async fn where_the_listing_may_lack_it_a_lost_post_is_not_sent_again() {
-    let (harness, account) = harness::<Snac>().await;
+    let (harness, account) = connected::<Server<Snac>>().await;
     for (visibility, is_told) in [(None, true), (Some("public"), true), (Some("private"), false)] {
         let mut post = harness.due(&account, &format!("to {visibility:?}"), Vec::new()).await;
         if let Some(visibility) = visibility {
-            post.options = options(&[("visibility", text(visibility))]);
+            post.options = options(json!({ "visibility": visibility }));
         }
         let since = harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
 
@@ -51,18 +47,15 @@ async fn where_the_listing_may_lack_it_a_lost_post_is_not_sent_again() {
 #[tokio::test]
 async fn unknown_software_is_sent_the_accounts_own_visibility() {
     for own in ["public", "unlisted", "private"] {
-        let (harness, account) = harness::<Snac>().await;
+        let (harness, account) = connected::<Server<Snac>>().await;
         harness.fake.set_default_visibility(own);
-        let mut plain = harness.post(&account, "as the account has it", Vec::new());
-        let plain = harness.deliver(&mut plain).await.unwrap().published;
+        let plain = publish_text(&harness, &account, "as the account has it").await;
         assert_eq!(harness.fake.latest().unwrap().0, own);
-        let mut reply = harness.reply(&account, (&plain, &plain), "and a reply", Vec::new());
-        harness.deliver(&mut reply).await.unwrap();
+        harness.deliver(&mut harness.reply(&account, (&plain, &plain), "and a reply", Vec::new())).await.unwrap();
         assert_eq!(harness.fake.latest().unwrap().0, own);
 
         // The list shows only public posts.
-        let lost = harness.due(&account, "and lost", Vec::new()).await;
-        let since = harness.lose_outcome(&lost, InjectedFault::LoseResponse).await;
+        let (lost, since) = lost_post(&harness, &account, "and lost", Vec::new(), InjectedFault::LoseResponse).await;
         harness.clock.advance(TimeDelta::minutes(3));
         let response = harness.resolve(&lost, since).await;
         assert_eq!(matches!(response, Resolution::Undeterminable { .. }), own != "public", "{own}: {response:?}");
@@ -71,7 +64,7 @@ async fn unknown_software_is_sent_the_accounts_own_visibility() {
 
 #[tokio::test]
 async fn a_visibility_that_cannot_be_asked_for_is_left_to_the_server() {
-    let (harness, account) = harness::<Snac>().await;
+    let (harness, account) = connected::<Server<Snac>>().await;
     harness.fake.hides_visibility();
     let lost = harness.due(&account, "as the server has it", Vec::new()).await;
     let since = harness.lose_outcome(&lost, InjectedFault::LoseResponse).await;
@@ -80,33 +73,26 @@ async fn a_visibility_that_cannot_be_asked_for_is_left_to_the_server() {
     // The post exists. If it did not, the adapter would not send it again, because the post's
     // visibility is unknown.
     harness.clock.advance(TimeDelta::minutes(3));
-    let response = harness.resolve(&lost, since).await;
-    assert!(matches!(response, Resolution::Candidate(_) | Resolution::Found(_)), "{response:?}");
-    let lost = harness.due(&account, "never there", Vec::new()).await;
-    let since = harness.lose_outcome(&lost, InjectedFault::CutBefore).await;
+    assert_matches!(harness.resolve(&lost, since).await, Resolution::Candidate(_) | Resolution::Found(_));
+    let (lost, since) = lost_post(&harness, &account, "never there", Vec::new(), InjectedFault::CutBefore).await;
     harness.clock.advance(TimeDelta::minutes(3));
-    let response = harness.resolve(&lost, since).await;
-    assert!(matches!(response, Resolution::Undeterminable { .. }), "{response:?}");
+    assert_matches!(harness.resolve(&lost, since).await, Resolution::Undeterminable { .. });
 }
 
 #[tokio::test]
 async fn a_warning_has_the_limit_of_its_server_and_is_kept() {
     async fn is_kept<K: FlavorType>(longest: usize, field: &str) {
-        let (harness, account) = harness::<K>().await;
-        let warned = |length: usize| options(&[("content_warning", text(&"é".repeat(length)))]);
-        let errors = |length| account.rules.breaches(Some("Look"), &[an_attachment(1)], &warned(length));
+        let (harness, account) = connected::<Server<K>>().await;
+        let warned = |length: usize| json!({ "content_warning": "é".repeat(length) });
+        let errors = |length| account.rules.breaches(Some("Look"), &[an_attachment(1)], &options(warned(length)));
         assert_eq!(errors(longest), []);
         let over = errors(longest + 1);
         assert_eq!(over.iter().map(|it| &*it.field).collect::<Vec<_>>(), [field], "{over:?}");
 
-        let mut post = harness.post(&account, "Look", picture());
-        post.options = warned(longest);
-        harness.deliver(&mut post).await.unwrap();
+        harness.deliver(&mut harness.post(&account, "Look", picture()).with(warned(longest))).await.unwrap();
         assert_eq!(harness.fake.latest().unwrap().1, "é".repeat(longest));
-        let mut post = harness.post(&account, "Look", picture());
-        post.options = warned(longest + 1);
-        let refused = harness.deliver(&mut post).await;
-        assert!(matches!(refused, Err(AttemptError::Refused { .. })), "{refused:?}");
+        let mut post = harness.post(&account, "Look", picture()).with(warned(longest + 1));
+        assert_matches!(harness.deliver(&mut post).await, Err(AttemptError::Refused { .. }));
     }
 
     is_kept::<Pixelfed>(140, "options.content_warning").await;

@@ -2,26 +2,20 @@
 
 use fakes::mastodon::{FlavorType, GoToSocial, OldMastodon, Pleroma, Server, Snac, Stock};
 
-use super::{SETTLED, harness, picture};
+use super::{SETTLED, picture};
 use crate::prelude::*;
-
-async fn root<K: FlavorType>(harness: &AdapterHarness<Server<K>>, account: &Account) -> Published {
-    harness.deliver(&mut harness.post(account, "one", Vec::new())).await.unwrap().published
-}
 
 /// The files are still on the server, so they are not uploaded again.
 #[tokio::test]
 async fn reply_to_a_deleted_post_is_refused() {
     async fn is_refused<K: FlavorType>() {
         for files in [Vec::new(), picture()] {
-            let (harness, account) = harness::<K>().await;
-            let root = root(&harness, &account).await;
+            let (harness, account) = connected::<Server<K>>().await;
+            let root = publish_text(&harness, &account, "one").await;
             harness.fake.delete(&root.platform_post_id);
-            let mut reply = harness.reply(&account, (&root, &root), "two", files.clone());
+            let refused = harness.deliver(&mut harness.reply(&account, (&root, &root), "two", files.clone())).await;
 
-            let refused = harness.deliver(&mut reply).await;
-
-            assert!(matches!(refused, Err(AttemptError::Refused { .. })), "{refused:?}");
+            assert_matches!(&refused, Err(AttemptError::Refused { .. }));
             assert_eq!(harness.fake.call_count(Call::Upload), files.len());
             assert_eq!(harness.fake.public_posts(), []);
         }
@@ -36,17 +30,15 @@ async fn reply_to_a_deleted_post_is_refused() {
 #[tokio::test]
 async fn lost_reply_to_a_deleted_post_stays_undecided_where_the_server_accepts_it() {
     async fn is_undecided<K: FlavorType>() {
-        let (harness, account) = harness::<K>().await;
-        let root = root(&harness, &account).await;
+        let (harness, account) = connected::<Server<K>>().await;
+        let root = publish_text(&harness, &account, "one").await;
         let mut reply = harness.reply(&account, (&root, &root), "two", Vec::new());
         harness.prepare_all(&mut reply, &mut Vec::new()).await.unwrap();
         harness.fake.delete(&root.platform_post_id);
         let since = harness.lose_outcome(&reply, InjectedFault::LoseResponse).await;
         harness.clock.advance(SETTLED);
 
-        let undecided = harness.resolve(&reply, since).await;
-
-        assert!(matches!(undecided, Resolution::Pending { .. }), "{undecided:?}");
+        assert_matches!(harness.resolve(&reply, since).await, Resolution::Pending { .. });
         assert_eq!(harness.fake.public_posts().len(), 1);
     }
 
@@ -57,8 +49,8 @@ async fn lost_reply_to_a_deleted_post_stays_undecided_where_the_server_accepts_i
 /// Mastodon looks for the parent before it checks the key.
 #[tokio::test]
 async fn refused_repeat_of_a_reply_to_a_deleted_post_proves_nothing() {
-    let (harness, account) = harness::<Stock>().await;
-    let root = root(&harness, &account).await;
+    let (harness, account) = connected::<Server<Stock>>().await;
+    let root = publish_text(&harness, &account, "one").await;
     let mut reply = harness.reply(&account, (&root, &root), "two", Vec::new());
     harness.prepare_all(&mut reply, &mut Vec::new()).await.unwrap();
     let since = harness.lose_outcome(&reply, InjectedFault::LoseResponse).await;
@@ -66,26 +58,22 @@ async fn refused_repeat_of_a_reply_to_a_deleted_post_proves_nothing() {
     harness.clock.advance(SETTLED);
     harness.fake.inject_fault(Call::LookUp, InjectedFault::ServerError, 1);
 
-    let undecided = harness.resolve(&reply, since).await;
-
-    assert!(matches!(undecided, Resolution::Pending { .. }), "{undecided:?}");
+    assert_matches!(harness.resolve(&reply, since).await, Resolution::Pending { .. });
 }
 
 /// The key alone finds a reply, like a post.
 #[tokio::test]
 async fn key_finds_a_reply_when_the_listing_fails() {
     for fault in [InjectedFault::LoseResponse, InjectedFault::CutBefore] {
-        let (harness, account) = harness::<Stock>().await;
-        let root = root(&harness, &account).await;
+        let (harness, account) = connected::<Server<Stock>>().await;
+        let root = publish_text(&harness, &account, "one").await;
         let mut reply = harness.reply(&account, (&root, &root), "two", Vec::new());
         harness.prepare_all(&mut reply, &mut Vec::new()).await.unwrap();
         let since = harness.lose_outcome(&reply, fault).await;
         harness.clock.advance(SETTLED);
         harness.fake.inject_fault(Call::LookUp, InjectedFault::ServerError, 1);
 
-        let found = harness.resolve(&reply, since).await;
-
-        assert!(matches!(found, Resolution::Found(_)), "{fault:?}: {found:?}");
+        assert_matches!(harness.resolve(&reply, since).await, Resolution::Found(_), "{fault:?}");
         let public = harness.fake.public_posts();
         assert_eq!((public.len(), public[1].reply_to.as_ref()), (2, Some(&root.platform_post_id)), "{fault:?}");
     }
@@ -94,9 +82,9 @@ async fn key_finds_a_reply_when_the_listing_fails() {
 /// A snapshot of the account's posts is not needed, because a reply is newer than its parent.
 #[tokio::test]
 async fn look_up_of_a_reply_reads_until_its_parent() {
-    let (harness, account) = harness::<GoToSocial>().await;
+    let (harness, account) = connected::<Server<GoToSocial>>().await;
     harness.fake.publish_manual_posts(90);
-    let root = root(&harness, &account).await;
+    let root = publish_text(&harness, &account, "one").await;
     let mut reply = harness.reply(&account, (&root, &root), "two", Vec::new());
     let before = harness.fake.call_count(Call::LookUp);
     harness.prepare_all(&mut reply, &mut Vec::new()).await.unwrap();

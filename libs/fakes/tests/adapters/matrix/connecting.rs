@@ -1,10 +1,9 @@
 //! Server discovery, connecting with a password or a token, and the rooms of an account.
 
 use fakes::matrix::{ENCRYPTED, FURTHER_ROOMS, MAX_FILE_BYTES, Matrix, PASSWORD, ROOM, USER};
-use platforms::Callback;
 use secrecy::ExposeSecret;
 
-use super::{connect_error, connect_with, harness, typed};
+use super::typed;
 use crate::prelude::*;
 
 const WELL_KNOWN: &str = "/.well-known/matrix/client";
@@ -13,7 +12,7 @@ const LOGIN: &str = "/client/v3/login";
 
 #[tokio::test]
 async fn an_account_is_described_and_its_password_is_forgotten() {
-    let (_, account) = harness().await;
+    let (_, account) = connected::<Matrix>().await;
 
     assert_eq!(account.profile.account_id, USER);
     // Any server can claim this account, so the grant is of the server that has the password.
@@ -35,7 +34,7 @@ async fn a_homeserver_is_where_its_domain_says() {
         }
         domain.faults().respond_with(Method::GET, if moves { "/elsewhere" } else { WELL_KNOWN }, 200, document, 1);
 
-        let account = connect_with(&harness, &typed(USER, PASSWORD, &domain.base_url())).await;
+        let account = account_for(&harness, &typed(USER, PASSWORD, &domain.base_url())).await;
 
         assert_eq!((harness.fake.grant_count(), domain.grant_count()), (1, 0), "moves: {moves}");
         harness.store_credentials(&account.credentials);
@@ -52,14 +51,14 @@ async fn whatever_a_domain_says_leads_to_no_address_that_only_we_can_reach() {
         let document = json!({ "m.homeserver": { "base_url": inside } });
         harness.fake.faults().respond_with(Method::GET, WELL_KNOWN, 200, document, 1);
 
-        let (name, message) = connect_error(&harness, &typed(USER, PASSWORD, &here)).await;
+        let (name, message) = field_error(&harness, &typed(USER, PASSWORD, &here)).await;
 
         assert_eq!(name, "homeserver", "{inside}: {message}");
     }
     for (target, calls) in [(&*format!("http://169.254.169.254{WELL_KNOWN}"), 1), (WELL_KNOWN, 4)] {
         harness.fake.faults().respond_with(Method::GET, WELL_KNOWN, 301, target.into(), calls);
         // Without a usable discovery document, the server name itself is the homeserver.
-        connect_with(&harness, &typed(USER, PASSWORD, &here)).await;
+        account_for(&harness, &typed(USER, PASSWORD, &here)).await;
         assert_eq!(harness.fake.faults().left(), 0, "{target}");
     }
 }
@@ -79,7 +78,7 @@ async fn invalid_input_is_an_error_of_its_field() {
         (USER, PASSWORD, "not an address", "homeserver"),
         (USER, PASSWORD, "http://127.0.0.1:1", "homeserver"),
     ] {
-        let (name, message) = connect_error(&harness, &typed(user, password, homeserver)).await;
+        let (name, message) = field_error(&harness, &typed(user, password, homeserver)).await;
         assert_eq!(name, field, "{user} {homeserver}: {message}");
         assert!(!message.contains(password) || password == " ", "{message}");
     }
@@ -95,7 +94,7 @@ async fn homeserver_that_signs_in_by_its_own_page_alone_asks_for_an_access_token
         harness.fake.faults().respond_with(Method::GET, LOGIN, status, flows, 1);
         harness.fake.faults().respond_with(Method::POST, LOGIN, 404, missing.clone(), 1);
         for password in ["", PASSWORD] {
-            let (name, message) = connect_error(&harness, &typed(USER, password, &harness.fake.base_url())).await;
+            let (name, message) = field_error(&harness, &typed(USER, password, &harness.fake.base_url())).await;
 
             assert_eq!(name, "password", "{message}");
             for part in ["own page", "Paste an access token"] {
@@ -109,7 +108,7 @@ async fn homeserver_that_signs_in_by_its_own_page_alone_asks_for_an_access_token
 async fn a_device_whose_token_was_pasted_stays_its_owners() {
     let harness = AdapterHarness::<Matrix>::new().await;
     let token = format!(" {} ", harness.fake.own_token());
-    let account = connect_with(&harness, &typed(USER, &token, &harness.fake.base_url())).await;
+    let account = account_for(&harness, &typed(USER, &token, &harness.fake.base_url())).await;
     harness.store_credentials(&account.credentials);
     harness.deliver(&mut harness.post(&account, "by a token", Vec::new())).await.unwrap();
 
@@ -120,7 +119,7 @@ async fn a_device_whose_token_was_pasted_stays_its_owners() {
 
 #[tokio::test]
 async fn a_device_is_ended_though_its_access_token_has_ended() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Matrix>().await;
     harness.clock.advance(TimeDelta::days(3));
 
     harness.disconnect(&account, &[]).await;
@@ -130,8 +129,7 @@ async fn a_device_is_ended_though_its_access_token_has_ended() {
 
 /// The user opens the old page, signs in, and is redirected to the callback.
 async fn sign_in(harness: &AdapterHarness<Matrix>) -> Callback {
-    let (step, callback) = harness.authorize(&typed(USER, "", &harness.fake.base_url())).await.unwrap();
-    let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
+    let (url, callback) = page_for(harness, &typed(USER, "", &harness.fake.base_url())).await;
     callback_at(callback, &harness.fake.redirect_url(&url, Decision::Allow).await)
 }
 
@@ -142,7 +140,7 @@ async fn old_page_is_used_only_where_the_operator_names_the_homeserver() {
         harness.fake.enable_page();
         let only_page = json!({ "flows": [{ "type": "m.login.sso" }] });
         for expected in ["Type your password, or an access token.", "Paste an access token."] {
-            let (name, message) = connect_error(&harness, &typed(USER, "", &harness.fake.base_url())).await;
+            let (name, message) = field_error(&harness, &typed(USER, "", &harness.fake.base_url())).await;
             assert!(name == "password" && message.ends_with(expected), "{message}");
             harness.fake.faults().respond_with(Method::GET, LOGIN, 200, only_page.clone(), 1);
         }
@@ -157,17 +155,15 @@ async fn a_person_may_sign_in_on_the_page_of_a_homeserver_that_the_operator_name
     let callback = sign_in(&harness).await;
     assert!(callback.query.contains_key("state"), "it identifies the flow");
     let arrived_at = format!("{}/elsewhere", callback.arrived_at);
-    let elsewhere = harness.complete(&Callback { arrived_at, ..callback.clone() }).await.unwrap_err();
-    assert!(matches!(elsewhere, ConnectError::Refused(_)), "{elsewhere:?}");
+    let elsewhere = Callback { arrived_at, ..callback.clone() };
+    assert_matches!(harness.complete(&elsewhere).await, Err(ConnectError::Refused(_)));
     assert_eq!(harness.fake.call_count(Call::Exchange), 0, "the token was sent");
 
     let account = harness.complete(&callback).await.unwrap().remove(0);
 
-    let again = harness.complete(&callback).await.unwrap_err();
-    assert!(matches!(again, ConnectError::Refused(_)), "{again:?}");
+    assert_matches!(harness.complete(&callback).await, Err(ConnectError::Refused(_)));
     let without = Callback { query: std::collections::BTreeMap::new(), ..callback };
-    let denied = harness.complete(&without).await.unwrap_err();
-    assert!(matches!(denied, ConnectError::Denied), "{denied:?}");
+    assert_matches!(harness.complete(&without).await, Err(ConnectError::Denied));
     assert_eq!(account.profile.account_id, USER);
     harness.store_credentials(&account.credentials);
     harness.deliver(&mut harness.post(&account, "from the page", Vec::new())).await.unwrap();
@@ -178,7 +174,7 @@ async fn a_person_may_sign_in_on_the_page_of_a_homeserver_that_the_operator_name
 /// A homeserver needs longer to list that many rooms in one response than its proxy waits.
 #[tokio::test]
 async fn rooms_of_an_account_in_hundreds_are_listed_by_a_limited_number_of_calls() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Matrix>().await;
     let crowd = (0..500).map(|number| format!("{FURTHER_ROOMS}{number}"));
     let joined: Vec<_> = [ROOM, ENCRYPTED].map(str::to_owned).into_iter().chain(crowd).collect();
     harness.fake.faults().respond_with(Method::GET, "/joined_rooms", 200, json!({ "joined_rooms": joined }), 1);
@@ -198,9 +194,9 @@ async fn a_homeserver_that_names_old_versions_and_has_the_calls_does_as_well() {
     let old = json!({ "versions": ["r0.5.0", "r0.6.1"] });
     harness.fake.faults().respond_with(Method::GET, "/client/versions", 200, old, 2);
 
-    connect_with(&harness, &typed(USER, PASSWORD, &harness.fake.base_url())).await;
+    account_for(&harness, &typed(USER, PASSWORD, &harness.fake.base_url())).await;
 
     harness.fake.faults().block(Method::GET, "/v3/login", 404, 1);
-    let (name, message) = connect_error(&harness, &typed(USER, PASSWORD, &harness.fake.base_url())).await;
+    let (name, message) = field_error(&harness, &typed(USER, PASSWORD, &harness.fake.base_url())).await;
     assert!(name == "homeserver" && message.contains("is not a Matrix homeserver"), "{message}");
 }

@@ -1,6 +1,6 @@
 //! Messages with files.
 
-use super::harness;
+use super::Matrix;
 use crate::prelude::*;
 
 fn pictures(count: u8, described: bool) -> Vec<Sample> {
@@ -18,7 +18,7 @@ async fn the_first_file_carries_the_text_unless_it_has_words_of_its_own() {
         ("", false, vec!["1.png", "2.png"]),
         ("", true, vec!["A boat", "2.png"]),
     ] {
-        let (harness, account) = harness().await;
+        let (harness, account) = connected::<Matrix>().await;
 
         harness.deliver(&mut harness.post(&account, text, pictures(2, described))).await.unwrap();
 
@@ -30,7 +30,7 @@ async fn the_first_file_carries_the_text_unless_it_has_words_of_its_own() {
 
 #[tokio::test]
 async fn a_file_says_how_large_it_is() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Matrix>().await;
     let mut video = sample(MimeType::Mp4, 1);
     let pixels = Pixels::new(640, 480);
     video.attachment.facts = Some(Facts { pixels, duration_ms: Some(1500), ..Facts::default() });
@@ -52,7 +52,7 @@ async fn look_up_sends_missing_messages() {
         (InjectedFault::LoseResponse, false),
         (InjectedFault::LoseResponse, true),
     ] {
-        let (harness, account) = harness().await;
+        let (harness, account) = connected::<Matrix>().await;
         let post = harness.due(&account, "three", pictures(3, false)).await;
         let since = harness.clock.now();
         harness.fake.faults().order_after(Call::Publish, 1, fault);
@@ -65,14 +65,12 @@ async fn look_up_sends_missing_messages() {
             harness.connect().await;
             for seconds in [0, 94] {
                 harness.clock.skip_to(since + TimeDelta::seconds(seconds));
-                let early = harness.resolve(&post, since).await;
-                assert!(matches!(early, Resolution::Pending { .. }), "{seconds} s: {early:?}");
+                assert_matches!(harness.resolve(&post, since).await, Resolution::Pending { .. }, "{seconds} s");
             }
             harness.clock.skip_to(since + TimeDelta::seconds(95));
         } else {
             harness.fake.inject_fault(Call::Publish, InjectedFault::Unavailable, 1);
-            let waiting = harness.resolve(&post, since).await;
-            assert!(matches!(waiting, Resolution::Pending { .. }), "{waiting:?}");
+            assert_matches!(harness.resolve(&post, since).await, Resolution::Pending { .. });
         }
 
         let response = harness.resolve(&post, since).await;
@@ -85,16 +83,15 @@ async fn look_up_sends_missing_messages() {
 
 #[tokio::test]
 async fn a_post_of_which_a_part_is_refused_says_how_much_is_there() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Matrix>().await;
     let post = harness.due(&account, "three", pictures(3, false)).await;
     let since = harness.clock.now();
     harness.fake.faults().order_after(Call::Publish, 1, InjectedFault::Refused);
 
-    let stopped = harness.publish(&post).await.unwrap_err();
-    assert!(matches!(stopped, AttemptError::Unknown { may_still_run: false, .. }), "{stopped:?}");
+    assert_matches!(harness.publish(&post).await, Err(AttemptError::Unknown { may_still_run: false, .. }));
     harness.fake.inject_fault(Call::Publish, InjectedFault::Refused, 1);
     let response = harness.resolve(&post, since).await;
 
-    let Resolution::Undeterminable { advice } = &response else { panic!("{response:?}") };
+    let Resolution::Undeterminable { advice } = response else { panic!("{response:?}") };
     assert!(advice.starts_with("1 of its 3 messages are in the room") && advice.contains("spam"), "{advice}");
 }

@@ -2,15 +2,15 @@
 
 use fakes::matrix::{ENCRYPTED, ROOM};
 
-use super::harness;
+use super::Matrix;
 use crate::prelude::*;
 
 #[tokio::test]
 async fn a_message_calls_nobody_and_has_a_link() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Matrix>().await;
     let text = "*no* <b>markup</b> & @keeper:lighthouse.example";
 
-    let published = harness.deliver(&mut harness.post(&account, text, Vec::new())).await.unwrap().published;
+    let published = publish_text(&harness, &account, text).await;
 
     let content = harness.fake.contents().pop().unwrap();
     assert_eq!((content["body"].as_str(), content["formatted_body"].as_str()), (Some(text), None));
@@ -21,20 +21,17 @@ async fn a_message_calls_nobody_and_has_a_link() {
 
 #[tokio::test]
 async fn replies_are_in_the_thread_that_the_post_names() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Matrix>().await;
     let of_others = harness.deliver(&mut harness.post(&account, "what begins it", Vec::new())).await.unwrap();
     let thread_root = of_others.published.platform_post_id;
-    let options =
-        options(&[("room", text(ROOM)), ("notice", OptionValue::Flag(true)), ("thread_root", text(&thread_root))]);
-    let mut post = harness.post(&account, "one", Vec::new());
-    post.options = options.clone();
+    let options = json!({ "room": ROOM, "notice": true, "thread_root": thread_root });
+    let mut post = harness.post(&account, "one", Vec::new()).with(options.clone());
     let root = harness.deliver(&mut post).await.unwrap().published;
     assert_eq!(harness.fake.contents()[1]["msgtype"], "m.notice");
     let mut parents = vec![json!(thread_root), json!(root.platform_post_id)];
     let mut parent = root.clone();
     for text in ["two", "three"] {
-        let mut reply = harness.reply(&account, (&root, &parent), text, Vec::new());
-        reply.options = options.clone();
+        let mut reply = harness.reply(&account, (&root, &parent), text, Vec::new()).with(options.clone());
         parent = harness.deliver(&mut reply).await.unwrap().published;
         parents.push(json!(parent.platform_post_id));
     }
@@ -51,20 +48,16 @@ async fn replies_are_in_the_thread_that_the_post_names() {
 
 #[tokio::test]
 async fn closed_room_error_says_what_to_do() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Matrix>().await;
     for (room, advice) in [
         (ENCRYPTED, "cannot encrypt messages: choose another room"),
         ("!open-sea:lighthouse.example", "not in room"),
         ("#harbour:lighthouse.example", "choose a listed room"),
         ("", "choose a listed room"),
     ] {
-        let mut post = harness.post(&account, "hello", Vec::new());
-        post.options = options(&[("room", text(room))]);
+        let mut post = harness.post(&account, "hello", Vec::new()).with(json!({ "room": room }));
 
-        let refused = harness.deliver(&mut post).await.unwrap_err();
-
-        let AttemptError::Refused { reason } = &refused else { panic!("{room}: {refused:?}") };
-        assert!(reason.contains(advice), "{room}: {reason}");
+        assert_refused(harness.deliver(&mut post).await, advice);
     }
     assert!(harness.fake.public_posts().is_empty());
 }
@@ -74,7 +67,7 @@ async fn closed_room_error_says_what_to_do() {
 #[tokio::test]
 async fn message_is_found_by_a_later_connection() {
     for (further, is_found) in [(150, true), (600, false)] {
-        let (harness, account) = harness().await;
+        let (harness, account) = connected::<Matrix>().await;
         let post = harness.due(&account, "found by another device", Vec::new()).await;
         let since = harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
         harness.fake.publish_manual_posts(further);
@@ -92,7 +85,7 @@ async fn message_is_found_by_a_later_connection() {
 /// The room's encryption is read before the message is sent.
 #[tokio::test]
 async fn a_page_of_an_intermediary_before_the_message_delays_it() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Matrix>().await;
     harness.fake.faults().block(Method::GET, "/state/m.room.encryption", 403, 1);
 
     let delivery = harness.deliver(&mut harness.post(&account, "delayed", Vec::new())).await.unwrap();

@@ -6,15 +6,14 @@ use fakes::conformance::adapter_harness::ORIGIN;
 use fakes::matrix::{Matrix, USER};
 use url::Url;
 
-use super::{connect_error, connect_with, typed};
+use super::typed;
 use crate::prelude::*;
 
 type Homeserver = Matrix<true>;
 
 /// The parameters of the page to which the user is redirected.
 async fn page(harness: &AdapterHarness<Homeserver>) -> BTreeMap<String, String> {
-    let (step, _) = harness.authorize(&harness.fake.form_values()).await.unwrap();
-    let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
+    let (url, _) = page_for(harness, &harness.fake.form_values()).await;
     Url::parse(&url).unwrap().query_pairs().into_owned().collect()
 }
 
@@ -64,13 +63,10 @@ async fn an_answer_of_another_issuer_connects_nothing() {
 async fn a_user_of_another_domain_is_not_connected() {
     let harness = AdapterHarness::<Homeserver>::new().await;
     let values: FieldValues = typed("@captain:harbour.example", "", &harness.fake.base_url());
-    let (step, callback) = harness.authorize(&values).await.unwrap();
-    let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
+    let (url, callback) = page_for(&harness, &values).await;
     let back = harness.fake.redirect_url(&url, Decision::Allow).await;
 
-    let refusal = harness.complete(&callback_at(callback, &back)).await.unwrap_err();
-
-    assert!(matches!(refusal, ConnectError::Refused(_)), "{refusal:?}");
+    assert_matches!(harness.complete(&callback_at(callback, &back)).await, Err(ConnectError::Refused(_)));
     assert_eq!(harness.fake.grant_count(), 0, "its tokens are revoked");
 }
 
@@ -81,9 +77,7 @@ async fn a_homeserver_that_forgot_this_service_has_ended_its_sessions() {
     harness.connect().await;
     harness.fake.faults().respond_with(Method::POST, "/oauth2/token", 401, json!({ "error": "invalid_client" }), 1);
 
-    let refusal = harness.refresh().await.map(|_| ()).unwrap_err();
-
-    assert!(matches!(refusal, RefreshError::Gone(_)), "{refusal:?}");
+    assert_matches!(harness.refresh().await.map(|_| ()).unwrap_err(), RefreshError::Gone(_));
 }
 
 #[tokio::test]
@@ -92,17 +86,17 @@ async fn a_homeserver_that_does_not_register_this_service_asks_for_a_token() {
     let refused = json!({ "error": "invalid_client_metadata", "error_description": "Requester isn't allowed" });
     harness.fake.faults().respond_with(Method::POST, "/oauth2/registration", 400, refused, 1);
 
-    let (name, message) = connect_error(&harness, &harness.fake.form_values()).await;
+    let (name, message) = field_error(&harness, &harness.fake.form_values()).await;
 
     assert!(name == "password" && message.ends_with("Paste an access token."), "{message}");
-    connect_with(&harness, &typed(USER, &harness.fake.own_token(), &harness.fake.base_url())).await;
+    account_for(&harness, &typed(USER, &harness.fake.own_token(), &harness.fake.base_url())).await;
 }
 
 #[tokio::test]
 async fn a_password_is_not_taken_where_the_page_does() {
     let harness = AdapterHarness::<Homeserver>::new().await;
 
-    let (name, message) = connect_error(&harness, &typed(USER, "a password", &harness.fake.base_url())).await;
+    let (name, message) = field_error(&harness, &typed(USER, "a password", &harness.fake.base_url())).await;
 
     assert!(name == "password" && message.contains("Leave this field empty"), "{message}");
 }

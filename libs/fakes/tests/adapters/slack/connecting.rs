@@ -2,13 +2,12 @@
 
 use fakes::slack::{CHANNEL, PRIVATE, Slack, TokenRotation};
 
-use super::harness;
 use crate::prelude::*;
 
 /// Otherwise the suite refreshes nothing.
 #[tokio::test]
 async fn only_rotated_tokens_can_be_refreshed() {
-    assert!(!harness().await.0.can_refresh());
+    assert!(!connected::<Slack>().await.0.can_refresh());
     let rotating = AdapterHarness::<Slack<TokenRotation>>::new().await;
     rotating.connect().await;
     assert!(rotating.can_refresh());
@@ -16,7 +15,7 @@ async fn only_rotated_tokens_can_be_refreshed() {
 
 #[tokio::test]
 async fn the_channels_to_choose_from_are_those_to_which_the_app_was_invited() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Slack>().await;
     let all = [(CHANNEL.to_owned(), "#general".to_owned()), (PRIVATE.to_owned(), "keepers (private)".to_owned())];
 
     assert_eq!(harness.choices(&account, "channel").await.unwrap(), all);
@@ -26,12 +25,12 @@ async fn the_channels_to_choose_from_are_those_to_which_the_app_was_invited() {
     assert_eq!(harness.choices(&account, "channel").await.unwrap(), []);
 
     harness.fake.refuses("users.conversations", "missing_scope");
-    assert!(matches!(harness.choices(&account, "channel").await, Err(AttemptError::Unauthorized { .. })));
+    assert_matches!(harness.choices(&account, "channel").await, Err(AttemptError::Unauthorized { .. }));
 }
 
 #[tokio::test]
 async fn every_channel_is_listed_however_short_the_pages_are() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Slack>().await;
     harness.fake.add_channels(300);
     harness.fake.has_pages_of(20);
     assert_eq!(harness.choices(&account, "channel").await.unwrap().len(), 302);
@@ -52,10 +51,7 @@ async fn what_is_no_bot_of_one_workspace_is_not_connected() {
     for (name, value) in [("token_type", json!("user")), ("is_enterprise_install", json!(true))] {
         let harness = AdapterHarness::<Slack>::new().await;
         harness.fake.add_to_token_response(name, value);
-        let callback = harness.callback_after(Decision::Allow).await;
 
-        let refusal = harness.complete(&callback).await.unwrap_err();
-
-        assert!(matches!(refusal, ConnectError::Refused(_)), "{refusal:?}");
+        assert_matches!(connect_all(&harness).await, Err(ConnectError::Refused(_)));
     }
 }

@@ -1,9 +1,8 @@
 //! Files: uploaded first, and shared with one call.
 
-use chrono::{DateTime, Utc};
 use fakes::slack::{PRIVATE, Slack};
 
-use super::{harness, to};
+use super::to;
 use crate::prelude::*;
 
 fn two() -> Vec<Sample> {
@@ -12,10 +11,9 @@ fn two() -> Vec<Sample> {
 
 #[tokio::test]
 async fn shared_file_is_public_once_the_channel_shows_it() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Slack>().await;
     for channel in [fakes::slack::CHANNEL, PRIVATE] {
-        let mut post = harness.due(&account, "look", two()).await;
-        post.options = to(channel);
+        let post = harness.due(&account, "look", two()).await.with(to(channel));
         let since = harness.clock.now();
 
         let shared = harness.publish(&post).await.unwrap_err();
@@ -23,8 +21,8 @@ async fn shared_file_is_public_once_the_channel_shows_it() {
         harness.clock.advance(TimeDelta::seconds(10));
         let later = harness.resolve(&post, since).await;
 
-        assert!(matches!(shared, AttemptError::Accepted { .. }), "{shared:?}");
-        assert!(matches!(early, Resolution::Pending { .. }), "{early:?}");
+        assert_matches!(&shared, AttemptError::Accepted { .. });
+        assert_matches!(&early, Resolution::Pending { .. });
         let Resolution::Found(found) = later else { panic!("{later:?}") };
         let begins = format!("https://lighthouse.slack.com/archives/{channel}/p");
         assert!(found.url.as_ref().unwrap().starts_with(&begins), "{:?}", found.url);
@@ -34,37 +32,32 @@ async fn shared_file_is_public_once_the_channel_shows_it() {
 /// Two pictures, one of them with alternative text, in a share that Slack accepts and never shows,
 /// six minutes after the publish call.
 async fn unshown<'a>(harness: &AdapterHarness<Slack>, account: &'a Account) -> (Post<'a>, DateTime<Utc>) {
-    let mut files = two();
-    files[0].attachment.alt_text = Some(AltText::parse("waves").unwrap());
+    let files = vec![described(MimeType::Png, 1, "waves"), sample(MimeType::Jpeg, 2)];
     let post = harness.due(account, "look", files).await;
     harness.fake.drop_shares(1);
     let since = harness.clock.now();
-    let shared = harness.publish(&post).await.unwrap_err();
-    assert!(matches!(shared, AttemptError::Accepted { .. }), "{shared:?}");
+    assert_matches!(harness.publish(&post).await, Err(AttemptError::Accepted { .. }));
     harness.clock.advance(TimeDelta::minutes(4));
-    let early = harness.resolve(&post, since).await;
-    assert!(matches!(early, Resolution::Pending { .. }), "{early:?}");
+    assert_matches!(harness.resolve(&post, since).await, Resolution::Pending { .. });
     harness.clock.advance(TimeDelta::minutes(2));
     (post, since)
 }
 
 #[tokio::test]
 async fn file_that_somebody_deletes_is_not_sent_again() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Slack>().await;
     let post = harness.due(&account, "look", two()).await;
     let since = harness.clock.now();
     harness.publish(&post).await.unwrap_err();
     harness.clock.advance(TimeDelta::seconds(10));
     harness.fake.delete_files();
 
-    let response = harness.resolve(&post, since).await;
-
-    assert!(matches!(&response, Resolution::Refused { reason } if reason.contains("deleted")), "{response:?}");
+    assert_matches!(harness.resolve(&post, since).await, Resolution::Refused { reason } if reason.contains("deleted"));
 }
 
 #[tokio::test]
 async fn share_that_never_appears_is_made_again_without_alternative_texts() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Slack>().await;
     let (mut post, since) = unshown(&harness, &account).await;
 
     assert_eq!(harness.resolve(&post, since).await, Resolution::NotFound);
@@ -80,11 +73,10 @@ async fn share_that_never_appears_is_made_again_without_alternative_texts() {
 
 #[tokio::test]
 async fn share_that_never_appears_twice_ends_the_post() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Slack>().await;
     let (mut post, since) = unshown(&harness, &account).await;
     assert_eq!(harness.resolve(&post, since).await, Resolution::NotFound);
-    let gone = harness.publish(&post).await.unwrap_err();
-    assert!(matches!(gone, AttemptError::PreparationExpired { .. }), "{gone:?}");
+    assert_matches!(harness.publish(&post).await, Err(AttemptError::PreparationExpired { .. }));
     post.progress = None;
     harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
     harness.fake.drop_shares(1);
@@ -92,21 +84,18 @@ async fn share_that_never_appears_twice_ends_the_post() {
     harness.publish(&post).await.unwrap_err();
     harness.clock.advance(TimeDelta::minutes(6));
 
-    let ended = harness.resolve(&post, since).await;
-
-    let Resolution::Refused { reason } = ended else { panic!("{ended:?}") };
-    assert!(reason.contains("never showed them in the channel"), "{reason}");
+    assert_matches!(harness.resolve(&post, since).await, Resolution::Refused { reason }
+        if reason.contains("never showed them in the channel"));
     assert!(harness.fake.public_posts().is_empty() && harness.fake.files() == 0);
 }
 
 /// Otherwise the first share could still appear in addition to the second.
 #[tokio::test]
 async fn files_that_cannot_be_deleted_are_not_shared_again() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Slack>().await;
     let (post, since) = unshown(&harness, &account).await;
     harness.fake.refuses("files.delete", "cant_delete_file");
-    let kept = harness.resolve(&post, since).await;
-    assert!(matches!(kept, Resolution::Pending { .. }), "{kept:?}");
+    assert_matches!(harness.resolve(&post, since).await, Resolution::Pending { .. });
 
     let since = harness.clock.now() - TimeDelta::minutes(6);
     assert_eq!(harness.resolve(&post, since).await, Resolution::NotFound);
@@ -116,9 +105,8 @@ async fn files_that_cannot_be_deleted_are_not_shared_again() {
 /// received it.
 #[tokio::test]
 async fn uploads_that_slack_forgot_after_a_lost_call_keep_their_alternative_texts() {
-    let (harness, account) = harness().await;
-    let mut files = two();
-    files[0].attachment.alt_text = Some(AltText::parse("waves").unwrap());
+    let (harness, account) = connected::<Slack>().await;
+    let files = vec![described(MimeType::Png, 1, "waves"), sample(MimeType::Jpeg, 2)];
     let mut post = harness.due(&account, "again", files).await;
     let since = harness.lose_outcome(&post, InjectedFault::CutBefore).await;
     harness.fake.forgets_uploads();
@@ -133,12 +121,12 @@ async fn uploads_that_slack_forgot_after_a_lost_call_keep_their_alternative_text
 
 #[tokio::test]
 async fn refused_file_is_named() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Slack>().await;
     let post = harness.post(&account, "look", two());
     harness.fake.refuses("files.getUploadURLExternal", "storage_limit_reached");
 
     let refused = harness.prepare(&post).await.unwrap_err();
 
     let message = "file 1 of 2: the workspace's storage is full";
-    assert!(matches!(&refused, AttemptError::Refused { reason } if reason.starts_with(message)), "{refused:?}");
+    assert_matches!(&refused, AttemptError::Refused { reason } if reason.starts_with(message));
 }

@@ -1,16 +1,15 @@
-//! Messages without files.
+//! Messages without files, and replies.
 
-use fakes::slack::{ARCHIVED, CHANNEL, ELSEWHERE, PRIVATE};
+use fakes::slack::{ARCHIVED, CHANNEL, ELSEWHERE, PRIVATE, Slack};
 
-use super::{harness, to};
+use super::to;
 use crate::prelude::*;
 
 #[tokio::test]
 async fn a_message_is_seen_below_the_address_of_its_workspace() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Slack>().await;
     for channel in [CHANNEL, PRIVATE] {
-        let mut post = harness.post(&account, "the lamp is lit", Vec::new());
-        post.options = to(channel);
+        let mut post = harness.post(&account, "the lamp is lit", Vec::new()).with(to(channel));
 
         let published = harness.deliver(&mut post).await.unwrap().published;
 
@@ -22,11 +21,9 @@ async fn a_message_is_seen_below_the_address_of_its_workspace() {
 
 #[tokio::test]
 async fn mentions_and_link_labels_are_escaped() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Slack>().await;
     let text = "<!channel> @here <@U0KEEPER> & <https://evil.invalid|https://good.invalid>";
-    let mut post = harness.post(&account, text, Vec::new());
-
-    harness.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut harness.post(&account, text, Vec::new())).await.unwrap();
 
     assert_eq!(harness.fake.calls_people(), 0);
     assert_eq!(harness.fake.public_posts()[0].text, text);
@@ -34,13 +31,16 @@ async fn mentions_and_link_labels_are_escaped() {
 
 #[tokio::test]
 async fn previews_of_links_are_as_the_post_says() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Slack>().await;
     for said in [None, Some(true), Some(false)] {
-        let mut post = harness.post(&account, "https://example.invalid/", Vec::new());
-        let said_option = said.map(|it| ("unfurl_links", OptionValue::Flag(it)));
-        post.options = options(&[("channel", text(CHANNEL))].into_iter().chain(said_option).collect::<Vec<_>>());
-
-        harness.deliver(&mut post).await.unwrap();
+        let mut options = to(CHANNEL);
+        if let Some(said) = said {
+            options["unfurl_links"] = said.into();
+        }
+        harness
+            .deliver(&mut harness.post(&account, "https://example.invalid/", Vec::new()).with(options))
+            .await
+            .unwrap();
 
         assert_eq!(harness.fake.latest_unfurls(), (said, said));
     }
@@ -48,7 +48,7 @@ async fn previews_of_links_are_as_the_post_says() {
 
 #[tokio::test]
 async fn closed_channel_error_says_what_to_do() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Slack>().await;
     for (channel, advice) in [
         (ELSEWHERE, "invite it with /invite"),
         (ARCHIVED, "choose another channel"),
@@ -56,33 +56,79 @@ async fn closed_channel_error_says_what_to_do() {
         ("#general", "choose one of the listed channels"),
         ("", "choose one of the listed channels"),
     ] {
-        let mut post = harness.post(&account, "hello", Vec::new());
-        post.options = to(channel);
+        let mut post = harness.post(&account, "hello", Vec::new()).with(to(channel));
 
-        let refused = harness.deliver(&mut post).await.unwrap_err();
-
-        let AttemptError::Refused { reason } = &refused else { panic!("{channel}: {refused:?}") };
-        assert!(reason.contains(advice), "{channel}: {reason}");
+        assert_refused(harness.deliver(&mut post).await, advice);
     }
     assert!(harness.fake.public_posts().is_empty());
 }
 
 #[tokio::test]
 async fn a_channel_that_cannot_be_read_to_its_end_proves_nothing() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Slack>().await;
     let post = harness.post(&account, "is it there?", Vec::new());
     let since = harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
     harness.fake.has_pages_of(2);
     harness.fake.chats(40);
-    let busy = harness.resolve(&post, since).await;
-    assert!(matches!(busy, Resolution::Pending { .. }), "{busy:?}");
+    assert_matches!(harness.resolve(&post, since).await, Resolution::Pending { .. });
 
     harness.fake.has_pages_of(999);
     harness.fake.remove_from_channels();
-    let outside = harness.resolve(&post, since).await;
-    assert!(matches!(&outside, Resolution::Pending { reason } if reason.contains("/invite")), "{outside:?}");
+    assert_matches!(harness.resolve(&post, since).await, Resolution::Pending { reason } if reason.contains("/invite"));
 
     harness.fake.refuses("conversations.history", "missing_scope");
-    let ended = harness.resolve(&post, since).await;
-    assert!(matches!(ended, Resolution::Unauthorized { .. }), "{ended:?}");
+    assert_matches!(harness.resolve(&post, since).await, Resolution::Unauthorized { .. });
+}
+
+async fn root(harness: &AdapterHarness<Slack>, account: &Account, media: Vec<Sample>) -> Published {
+    let root = harness.deliver(&mut harness.post(account, "one", media)).await.unwrap().published;
+    harness.clock.advance(TimeDelta::seconds(2));
+    root
+}
+
+fn picture() -> Vec<Sample> {
+    vec![sample(MimeType::Png, 1)]
+}
+
+#[tokio::test]
+async fn reply_with_files_alone_has_a_link_to_its_thread() {
+    let (harness, account) = connected::<Slack>().await;
+    let root = root(&harness, &account, picture()).await;
+
+    let mut reply = harness.reply(&account, (&root, &root), "", picture());
+    let link = harness.deliver(&mut reply).await.unwrap().published.url.unwrap();
+
+    let ts = root.handle.unwrap();
+    assert!(link.ends_with(&format!("?thread_ts={ts}&cid={CHANNEL}")), "{link}");
+    let reply = harness.fake.public_posts().pop().unwrap();
+    assert_eq!((reply.text.as_str(), reply.media.len(), reply.reply_to), ("", 1, Some(root.platform_post_id)));
+}
+
+/// One reading of the documentation: a bot may read channels, but not their threads.
+#[tokio::test]
+async fn unreadable_thread_ends_neither_post_nor_connection() {
+    for code in ["not_allowed_token_type", "thread_not_found"] {
+        let (harness, account) = connected::<Slack>().await;
+        let root = root(&harness, &account, Vec::new()).await;
+        let reply = harness.reply(&account, (&root, &root), "two", Vec::new());
+        let since = harness.lose_outcome(&reply, InjectedFault::LoseResponse).await;
+        harness.fake.refuses("conversations.replies", code);
+
+        assert_matches!(harness.resolve(&reply, since).await, Resolution::Undeterminable { .. }, "{code}");
+    }
+}
+
+#[tokio::test]
+async fn reply_to_a_message_without_thread_is_refused() {
+    let (harness, account) = connected::<Slack>().await;
+    let root = root(&harness, &account, Vec::new()).await;
+    let mut reply = harness.reply(&account, (&root, &root), "two", Vec::new());
+    let reply = harness.deliver(&mut reply).await.unwrap().published;
+    harness.clock.advance(TimeDelta::seconds(2));
+    let unknown = Published::new("gone", harness.clock.now()).with_handle("1503435956.000247");
+    for (root, reason) in [(&reply, "accepts no replies"), (&unknown, "not in the channel any more")] {
+        let refused = harness.publish(&harness.reply(&account, (root, root), "three", Vec::new())).await.unwrap_err();
+
+        assert_matches!(&refused, AttemptError::Refused { reason: it } if it.contains(reason));
+    }
 }

@@ -1,39 +1,34 @@
 //! Steps before the publish call.
 
-use super::harness;
+use super::Threads;
 use crate::prelude::*;
 
 #[tokio::test]
 async fn options_become_fields_of_threads() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Threads>().await;
     for (given, expected) in [
-        (options(&[]), json!({})),
-        (options(&[("reply_settings", text("followers_only"))]), json!({ "reply_control": "followers_only" })),
-        (options(&[("topic_tag", text("#Lighthouses"))]), json!({ "topic_tag": "Lighthouses" })),
+        (json!({}), json!({})),
+        (json!({ "reply_settings": "followers_only" }), json!({ "reply_control": "followers_only" })),
+        (json!({ "topic_tag": "#Lighthouses" }), json!({ "topic_tag": "Lighthouses" })),
+        (json!({ "link_attachment": "https://a.example/b" }), json!({ "link_attachment": "https://a.example/b" })),
         (
-            options(&[("link_attachment", text("https://a.example/b"))]),
-            json!({ "link_attachment": "https://a.example/b" }),
-        ),
-        (
-            options(&[("poll_options", list(&["Tea", " Coffee ", "Milk"]))]),
+            json!({ "poll_options": ["Tea", " Coffee ", "Milk"] }),
             json!({ "poll_attachment": { "option_a": "Tea", "option_b": "Coffee", "option_c": "Milk" } }),
         ),
     ] {
-        let mut post = harness.post(&account, &format!("{expected}"), Vec::new());
-        post.options = given;
-        harness.deliver(&mut post).await.unwrap();
+        harness.deliver(&mut harness.post(&account, &format!("{expected}"), Vec::new()).with(given)).await.unwrap();
         assert_eq!(harness.fake.latest_fields(), expected);
     }
 }
 
 #[tokio::test]
 async fn a_carousel_mixes_pictures_and_films_in_their_order_each_with_its_words() {
-    let (harness, account) = harness().await;
-    let mut files = vec![sample(MimeType::Jpeg, 1), sample(MimeType::Mp4, 2), sample(MimeType::Png, 3)];
-    files[1].attachment.alt_text = AltText::parse("a lamp that turns").ok();
-    files[2].attachment.alt_text = AltText::parse("a boat").ok();
-    let mut post = harness.post(&account, "three of them", files);
-    post.options = options(&[("reply_settings", text("mentioned_only")), ("topic_tag", text("boats"))]);
+    let (harness, account) = connected::<Threads>().await;
+    let (video, picture) = (described(MimeType::Mp4, 2, "a lamp that turns"), described(MimeType::Png, 3, "a boat"));
+    let files = vec![sample(MimeType::Jpeg, 1), video, picture];
+    let mut post = harness
+        .post(&account, "three of them", files)
+        .with(json!({ "reply_settings": "mentioned_only", "topic_tag": "boats" }));
 
     let published = harness.deliver(&mut post).await.unwrap().published;
 
@@ -49,7 +44,7 @@ async fn a_carousel_mixes_pictures_and_films_in_their_order_each_with_its_words(
 
 #[tokio::test]
 async fn a_container_that_was_made_long_ago_is_made_anew() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Threads>().await;
     let mut post = harness.post(&account, "late", vec![sample(MimeType::Png, 1), sample(MimeType::Png, 2)]);
     harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
     harness.clock.advance(TimeDelta::hours(23));
@@ -63,7 +58,7 @@ async fn a_container_that_was_made_long_ago_is_made_anew() {
 
 #[tokio::test]
 async fn near_the_limit_of_calls_it_is_looked_less_often() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Threads>().await;
     let looks = async |percent: u64| {
         harness.fake.usage.is(percent);
         let before = harness.fake.call_count(Call::Process);

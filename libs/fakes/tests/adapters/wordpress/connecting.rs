@@ -2,7 +2,7 @@
 
 use fakes::wordpress::{TYPED, USER, Wordpress};
 
-use super::{harness, refuse};
+use super::refuse;
 use crate::prelude::*;
 
 fn typed<const N: usize>(values: [(&str, &str); N]) -> FieldValues {
@@ -11,7 +11,7 @@ fn typed<const N: usize>(values: [(&str, &str); N]) -> FieldValues {
 
 #[tokio::test]
 async fn an_account_is_known_by_its_site() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Wordpress>().await;
     let place = harness.fake.home().replace("http://", "");
 
     assert_eq!(account.profile.account_id, format!("2@{place}"));
@@ -29,13 +29,11 @@ async fn a_site_is_found_from_any_of_its_pages_and_where_it_has_moved() {
     let (home, origin) = (harness.fake.home(), harness.fake.base_url());
     harness.fake.faults().respond_with(Method::GET, "/moved/", 308, format!("{home}/").into(), 1);
     for page in ["/blog", "/blog/wp-admin/profile.php", "/blog/wp-login.php?x=1", "/moved/"] {
-        let (step, _) = harness.authorize(&typed([("site", &format!("{origin}{page}"))])).await.unwrap();
-        let AuthorizeStep::Redirect { url, .. } = step else { panic!("{step:?}") };
+        let (url, _) = page_for(&harness, &typed([("site", &format!("{origin}{page}"))])).await;
         assert!(url.starts_with(&format!("{home}/wp-admin/authorize-application.php?app_name=")), "{url}");
     }
-    let refusal = harness.authorize(&typed([("site", &format!("{origin}/elsewhere"))])).await.unwrap_err();
-    let ConnectError::Field { name: "site", message } = refusal else { panic!("{refusal:?}") };
-    assert!(message.contains("has no WordPress REST API"), "{message}");
+    let (name, message) = field_error(&harness, &typed([("site", &format!("{origin}/elsewhere"))])).await;
+    assert!(name == "site" && message.contains("has no WordPress REST API"), "{name}: {message}");
 }
 
 #[tokio::test]
@@ -49,10 +47,8 @@ async fn a_role_that_may_not_publish_is_refused_and_keeps_no_password() {
         let callback = harness.callback_after(Decision::Allow).await;
         harness.fake.faults().respond_with(Method::GET, "/users/me", 200, me, 1);
 
-        let refusal = harness.complete(&callback).await.unwrap_err();
-
-        let ConnectError::Refused(words) = refusal else { panic!("{refusal:?}") };
-        assert!(words.contains(&format!("{USER} ({role}) {missing}")), "{words}");
+        let reason = format!("{USER} ({role}) {missing}");
+        assert_matches!(harness.complete(&callback).await, Err(ConnectError::Refused(it)) if it.contains(&reason));
         assert_eq!(harness.fake.passwords(), ["by hand"], "the password was made for nothing");
     }
 }
@@ -78,10 +74,9 @@ async fn a_site_without_the_page_is_connected_by_a_password_that_the_person_make
         json!({ "name": "Harbour", "home": harness.fake.home(), "namespaces": ["wp/v2"], "authentication": [] });
     harness.fake.faults().respond_with(Method::GET, "/wp-json/", 200, index, 1);
 
-    let refusal = harness.authorize(&harness.fake.form_values()).await.unwrap_err();
+    let (name, message) = field_error(&harness, &harness.fake.form_values()).await;
 
-    let ConnectError::Field { name: "application_password", message } = refusal else { panic!("{refusal:?}") };
-    assert!(message.contains("type it here with your username"), "{message}");
+    assert!(name == "application_password" && message.contains("type it here with your username"), "{name}: {message}");
 }
 
 #[tokio::test]
@@ -92,8 +87,7 @@ async fn a_user_name_and_a_password_belong_together() {
         [(USER, "", "application_password"), ("", TYPED, "username"), ("nobody", TYPED, "application_password")]
     {
         let values = typed([("site", &home), ("username", user), ("application_password", password)]);
-        let refusal = harness.authorize(&values).await.unwrap_err();
-        assert!(matches!(refusal, ConnectError::Field { name, .. } if name == field), "{refusal:?}");
+        assert_eq!(field_error(&harness, &values).await.0, field);
     }
 }
 
@@ -105,9 +99,7 @@ async fn a_password_of_an_unnamed_site_is_sent_nowhere() {
     callback.query.remove("site_url");
     let arrived = harness.fake.request_log().all().len();
 
-    let refusal = harness.complete(&callback).await.unwrap_err();
-
-    let ConnectError::Refused(words) = refusal else { panic!("{refusal:?}") };
-    assert!(words.contains("delete it"), "{words}");
+    assert_matches!(harness.complete(&callback).await, Err(ConnectError::Refused(words))
+        if words.contains("delete it"));
     assert_eq!(harness.fake.request_log().all().len(), arrived, "something was sent");
 }

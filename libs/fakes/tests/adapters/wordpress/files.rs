@@ -1,17 +1,11 @@
 //! Pictures and videos.
 
-use super::harness;
+use super::Wordpress;
 use crate::prelude::*;
-
-fn described(mime_type: MimeType, number: u8, words: &str) -> Sample {
-    let mut file = sample(mime_type, number);
-    file.attachment.alt_text = Some(AltText::parse(words).unwrap());
-    file
-}
 
 #[tokio::test]
 async fn before_the_post_nobody_sees_its_files() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Wordpress>().await;
     let mut post = harness.post(&account, "not yet", vec![sample(MimeType::Png, 1), sample(MimeType::Mp4, 2)]);
     harness.clock.skip_to(post.publish_at - harness.lead(&[post.media[1].attachment.clone()]).unwrap());
     let mut steps = 0;
@@ -30,16 +24,13 @@ async fn before_the_post_nobody_sees_its_files() {
 /// The alternative text of a video is in the library only.
 #[tokio::test]
 async fn a_featured_picture_is_not_in_the_post_and_keeps_its_words() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Wordpress>().await;
     let files = vec![
         described(MimeType::Mp4, 1, "It turns."),
         described(MimeType::Png, 2, "A boat"),
         sample(MimeType::Jpeg, 3),
     ];
-    let mut post = harness.post(&account, "featured", files);
-    post.options = options(&[("featured", OptionValue::Flag(true))]);
-
-    harness.deliver(&mut post).await.unwrap();
+    harness.deliver(&mut harness.post(&account, "featured", files).with(json!({ "featured": true }))).await.unwrap();
 
     let shown: Vec<_> =
         harness.fake.public_posts()[0].media.iter().map(|it| (it.mime_type, it.alt_text.clone())).collect();
@@ -52,14 +43,12 @@ async fn a_featured_picture_is_not_in_the_post_and_keeps_its_words() {
 
 #[tokio::test]
 async fn a_file_that_is_refused_leaves_nothing_behind() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Wordpress>().await;
     harness.fake.faults().order_after(Call::Upload, 1, InjectedFault::Refused);
     let mut post = harness.post(&account, "refused", vec![sample(MimeType::Gif, 1), sample(MimeType::Mp4, 2)]);
 
-    let refused = harness.deliver(&mut post).await.unwrap_err();
-
-    let AttemptError::Refused { reason } = &refused else { panic!("{refused:?}") };
-    assert!(reason.starts_with("file 2 of 2: Sorry, you are not allowed to upload this file type"), "{reason}");
+    let reason = "file 2 of 2: Sorry, you are not allowed to upload this file type";
+    assert_refused(harness.deliver(&mut post).await, reason);
     assert_eq!(harness.fake.keeps(), (0, 0));
 }
 
@@ -68,7 +57,7 @@ async fn a_file_that_is_refused_leaves_nothing_behind() {
 #[tokio::test]
 async fn sizes_that_were_not_made_are_made_by_another_call() {
     for can_be_made in [true, false] {
-        let (harness, account) = harness().await;
+        let (harness, account) = connected::<Wordpress>().await;
         harness.fake.inject_fault(Call::Upload, InjectedFault::ServerErrorAfter, 1);
         if !can_be_made {
             harness.fake.faults().block(Method::POST, "/post-process", 403, 1);

@@ -3,13 +3,13 @@
 use fakes::conformance::log::Log;
 use fakes::wordpress::Wordpress;
 
-use super::{harness, refuse};
+use super::refuse;
 use crate::prelude::*;
 
 /// In WordPress 5.6, a password cannot be used to read its own id.
 #[tokio::test]
 async fn a_site_of_the_oldest_version_deletes_the_right_password() {
-    let (harness, first) = harness().await;
+    let (harness, first) = connected::<Wordpress>().await;
     let second = harness.connect().await;
     let names = harness.fake.passwords();
     refuse(&harness, (Method::GET, "/introspect"), (404, "rest_application_password_not_found"), 3);
@@ -21,18 +21,17 @@ async fn a_site_of_the_oldest_version_deletes_the_right_password() {
 
     // The id of a password that the user created is unknown, so the adapter does not revoke it.
     let by_hand = harness.connect_directly().await.unwrap();
-    let left = harness.connector().revoke(&by_hand.credentials, harness.clock.now()).await.unwrap_err();
-    assert!(matches!(&left, AttemptError::Refused { reason } if reason.contains("dashboard")), "{left:?}");
+    assert_refused(harness.connector().revoke(&by_hand.credentials, harness.clock.now()).await, "dashboard");
     assert_eq!(harness.fake.passwords(), ["by hand"]);
 }
 
 #[tokio::test]
 async fn a_page_of_an_intermediary_does_not_count_as_a_revocation() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Wordpress>().await;
     for status in [401, 403, 404] {
         harness.fake.faults().block(Method::GET, "/introspect", status, 1);
         let revoked = harness.connector().revoke(&account.credentials, harness.clock.now()).await;
-        assert!(matches!(revoked, Err(AttemptError::RetryLater { .. })), "{status}: {revoked:?}");
+        assert_matches!(&revoked, Err(AttemptError::RetryLater { .. }), "{status}");
     }
 }
 
@@ -40,11 +39,10 @@ async fn a_page_of_an_intermediary_does_not_count_as_a_revocation() {
 #[tokio::test]
 async fn log_has_no_text_of_a_site() {
     let (log, _guard) = Log::capture();
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Wordpress>().await;
     refuse(&harness, (Method::DELETE, "/wp/v2/posts/"), (403, "rest_cannot_delete"), 1);
     harness.fake.inject_fault(Call::Upload, InjectedFault::Refused, 1);
-    let mut post = harness.post(&account, "refused", vec![sample(MimeType::Png, 1)]);
-    harness.deliver(&mut post).await.unwrap_err();
+    harness.deliver(&mut harness.post(&account, "refused", vec![sample(MimeType::Png, 1)])).await.unwrap_err();
 
     let harness = AdapterHarness::<Wordpress>::new().await;
     let callback = harness.callback_after(Decision::Allow).await;
@@ -54,9 +52,8 @@ async fn log_has_no_text_of_a_site() {
     harness.complete(&callback).await.unwrap_err();
 
     let lines = log.text();
-    assert!(
-        lines.contains("a draft could not be deleted")
-            && lines.contains("an application password could not be deleted")
-    );
+    for what in ["a draft", "an application password"] {
+        assert!(lines.contains(&format!("{what} could not be deleted")), "{lines}");
+    }
     assert!(!lines.contains("not allowed to do that") && !lines.contains("Basic "), "{lines}");
 }

@@ -1,20 +1,16 @@
 //! Title, text and status of posts.
 
-use super::harness;
+use super::Wordpress;
 use crate::prelude::*;
 
 #[tokio::test]
 async fn a_post_says_what_its_options_say() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Wordpress>().await;
     harness.fake.add_category("News & \"views\"");
-    let mut post = harness.post(&account, "one line\nand another", Vec::new());
-    post.options = options(&[
-        ("title", text("Its own <title>")),
-        ("excerpt", text("In short")),
-        ("slug", text("of-its-own")),
-        ("categories", list(&["news & \"VIEWS\""])),
-        ("tags", list(&["boats", "Q&A", "boats "])),
-    ]);
+    let mut post = harness.post(&account, "one line\nand another", Vec::new()).with(json!({
+        "title": "Its own <title>", "excerpt": "In short", "slug": "of-its-own", "categories": ["news & \"VIEWS\""],
+        "tags": ["boats", "Q&A", "boats "],
+    }));
 
     let published = harness.deliver(&mut post).await.unwrap().published;
 
@@ -28,21 +24,18 @@ async fn a_post_says_what_its_options_say() {
 #[tokio::test]
 async fn a_category_is_made_by_those_who_may() {
     for is_made in [true, false] {
-        let (harness, account) = harness().await;
+        let (harness, account) = connected::<Wordpress>().await;
         let category = json!({ "id": harness.fake.add_category("Tides") });
         if is_made {
             harness.fake.faults().respond_with(Method::POST, "/wp/v2/categories", 201, category, 1);
         }
-        let mut post = harness.post(&account, "a new category", Vec::new());
-        post.options = options(&[("categories", list(&["Storms"]))]);
+        let mut post = harness.post(&account, "a new category", Vec::new()).with(json!({ "categories": ["Storms"] }));
 
         match harness.deliver(&mut post).await {
             Ok(_) => assert!(is_made),
             Err(AttemptError::Refused { reason }) if !is_made => {
-                assert!(
-                    reason.starts_with("option categories: the site has none with the name \"Storms\""),
-                    "{reason}"
-                );
+                let expected = "option categories: the site has none with the name \"Storms\"";
+                assert!(reason.starts_with(expected), "{reason}");
             }
             Err(error) => panic!("{is_made}: {error:?}"),
         }
@@ -52,10 +45,9 @@ async fn a_category_is_made_by_those_who_may() {
 
 #[tokio::test]
 async fn private_post_is_not_public() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Wordpress>().await;
     for status in ["private", "pending", "draft"] {
-        let mut post = harness.post(&account, &format!("to be {status}"), Vec::new());
-        post.options = options(&[("status", text(status))]);
+        let mut post = harness.post(&account, &format!("to be {status}"), Vec::new()).with(json!({ "status": status }));
 
         let published = harness.deliver(&mut post).await.unwrap().published;
         let since = harness.clock.now();
@@ -71,14 +63,9 @@ async fn private_post_is_not_public() {
 
 #[tokio::test]
 async fn plugin_that_holds_a_post_back_is_reported() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Wordpress>().await;
     let pending = json!({ "id": 1, "status": "pending" });
     harness.fake.faults().respond_with(Method::POST, "/wp/v2/posts/", 200, pending, 1);
-    let mut post = harness.post(&account, "held back", Vec::new());
-
-    let refused = harness.deliver(&mut post).await.unwrap_err();
-
-    let AttemptError::Refused { reason } = &refused else { panic!("{refused:?}") };
-    assert!(reason.contains("the status pending"), "{reason}");
+    assert_refused(harness.deliver(&mut harness.post(&account, "held back", Vec::new())).await, "the status pending");
     assert_eq!(harness.fake.keeps().0, 1, "it waits for its review");
 }

@@ -2,14 +2,13 @@
 
 use fakes::wordpress::Wordpress;
 
-use super::harness;
 use crate::prelude::*;
 
 /// Nothing is left behind: neither of the calls that look for a draft, create one, look for a file
 /// and change the draft, nor of the upload.
 #[tokio::test]
 async fn a_draft_or_file_whose_answer_was_lost_is_found_again() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Wordpress>().await;
     let mut sent = 0;
     let calls = [(Call::Process, 0), (Call::Process, 1), (Call::Process, 2), (Call::Process, 3), (Call::Upload, 0)];
     for (call, passing) in calls {
@@ -34,7 +33,7 @@ async fn a_draft_or_file_whose_answer_was_lost_is_found_again() {
 
 #[tokio::test]
 async fn a_draft_that_somebody_deleted_is_made_anew() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Wordpress>().await;
     let mut post = harness.due(&account, "deleted meanwhile", Vec::new()).await;
     harness.fake.delete_drafts();
 
@@ -48,15 +47,13 @@ async fn a_draft_that_somebody_deleted_is_made_anew() {
 
 #[tokio::test]
 async fn a_post_that_was_deleted_after_a_lost_call_is_not_made_again() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<Wordpress>().await;
     let post = harness.due(&account, "unknown outcome, and deleted", Vec::new()).await;
     let since = harness.lose_outcome(&post, InjectedFault::CutBefore).await;
     harness.fake.delete_drafts();
     harness.clock.advance(TimeDelta::minutes(2));
 
-    let response = harness.resolve(&post, since).await;
-
-    assert!(matches!(&response, Resolution::Refused { reason } if reason.contains("deleted")), "{response:?}");
+    assert_matches!(harness.resolve(&post, since).await, Resolution::Refused { reason } if reason.contains("deleted"));
 }
 
 /// Byte-order marks, PHP notices and comments of cache plugins surround every response. The site
@@ -67,13 +64,13 @@ async fn output_of_php_and_plugins_around_json_is_ignored() {
     harness.fake.make_noisy();
 
     let account = harness.connect().await;
-    let mut post = harness.post(&account, "through the noise", vec![sample(MimeType::Png, 1)]);
-    post.options = options(&[("tags", list(&["boats", "boats"]))]);
+    let mut post = harness
+        .post(&account, "through the noise", vec![sample(MimeType::Png, 1)])
+        .with(json!({ "tags": ["boats", "boats"] }));
     harness.deliver(&mut post).await.unwrap();
     assert_eq!(harness.fake.public_posts().len(), 1);
 
     harness.fake.revoke();
     let mut post = harness.post(&account, "after the password was deleted", Vec::new());
-    let lost = harness.deliver(&mut post).await.unwrap_err();
-    assert!(matches!(lost, AttemptError::Unauthorized { .. }), "{lost:?}");
+    assert_matches!(harness.deliver(&mut post).await, Err(AttemptError::Unauthorized { .. }));
 }

@@ -1,17 +1,17 @@
 //! The look-up of a post whose publish call had an unknown outcome.
 
-use super::harness;
+use super::X;
 use crate::prelude::*;
 
 /// Each post that is read is billed.
 #[tokio::test]
 async fn look_up_stops_at_the_page_that_has_the_post() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<X>().await;
     let post = harness.due(&account, "a lighthouse", Vec::new()).await;
     harness.fake.publish_manual_posts(250);
     let began = harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
 
-    assert!(matches!(harness.resolve(&post, began).await, Resolution::Found(_)));
+    assert_matches!(harness.resolve(&post, began).await, Resolution::Found(_));
 
     assert_eq!((harness.fake.posts_read(), harness.fake.call_count(Call::LookUp)), (100, 1));
 }
@@ -19,9 +19,8 @@ async fn look_up_stops_at_the_page_that_has_the_post() {
 /// `meta` shows whether a list is complete, and `errors` lists what is missing.
 #[tokio::test]
 async fn list_that_does_not_say_that_it_is_complete_proves_nothing() {
-    let (harness, account) = harness().await;
-    let post = harness.due(&account, "a lighthouse", Vec::new()).await;
-    let began = harness.lose_outcome(&post, InjectedFault::CutBefore).await;
+    let (harness, account) = connected::<X>().await;
+    let (post, began) = lost_post(&harness, &account, "a lighthouse", Vec::new(), InjectedFault::CutBefore).await;
     let hidden =
         json!({ "title": "Authorization Error", "type": "https://api.x.com/2/problems/not-authorized-for-resource" });
     for list in [
@@ -31,37 +30,32 @@ async fn list_that_does_not_say_that_it_is_complete_proves_nothing() {
         json!({ "meta": { "result_count": 0 }, "errors": [hidden] }),
     ] {
         harness.fake.refuses("/2/users/", 200, list.clone());
-        let unclear = harness.resolve(&post, began).await;
-        assert!(matches!(unclear, Resolution::Pending { .. }), "{list}: {unclear:?}");
+        assert_matches!(harness.resolve(&post, began).await, Resolution::Pending { .. }, "{list}");
     }
 }
 
 #[tokio::test]
 async fn long_text_is_recognized_by_both_spellings_of_its_field() {
     for is_renamed in [false, true] {
-        let (harness, account) = harness().await;
+        let (harness, account) = connected::<X>().await;
         harness.fake.set_subscription("Premium");
         if is_renamed {
             harness.fake.rename_fields();
         }
         let text = format!("example.com {}", "a long story & a good one ".repeat(20));
-        let post = harness.due(&account, &text, Vec::new()).await;
-        let began = harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
+        let (post, began) = lost_post(&harness, &account, &text, Vec::new(), InjectedFault::LoseResponse).await;
         harness.fake.publish_manual_posts(120);
 
-        let found = harness.resolve(&post, began).await;
-
-        assert!(matches!(found, Resolution::Found(_)), "{is_renamed}: {found:?}");
+        assert_matches!(harness.resolve(&post, began).await, Resolution::Found(_), "{is_renamed}");
     }
 }
 
 /// The earlier call created the post, and the list lags by more than the settle time.
 #[tokio::test]
 async fn duplicate_of_an_unlisted_post_is_looked_up_until_it_is_listed() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<X>().await;
     harness.fake.lists_after(TimeDelta::minutes(10));
-    let post = harness.due(&account, "good morning", Vec::new()).await;
-    let began = harness.lose_outcome(&post, InjectedFault::LoseResponse).await;
+    let (post, began) = lost_post(&harness, &account, "good morning", Vec::new(), InjectedFault::LoseResponse).await;
     harness.clock.advance(TimeDelta::minutes(2));
     assert_eq!(harness.resolve(&post, began).await, Resolution::NotFound);
 
@@ -72,9 +66,8 @@ async fn duplicate_of_an_unlisted_post_is_looked_up_until_it_is_listed() {
         if let Some(body) = duplicate {
             harness.fake.refuses("/2/tweets", 403, body);
         }
-        let error = harness.publish(&post).await.unwrap_err();
-        assert!(matches!(&error, AttemptError::Duplicate { .. }), "{error:?}");
+        assert_matches!(harness.publish(&post).await, Err(AttemptError::Duplicate { .. }));
     }
     harness.clock.advance(TimeDelta::minutes(10));
-    assert!(matches!(harness.resolve(&post, began).await, Resolution::Found(_)));
+    assert_matches!(harness.resolve(&post, began).await, Resolution::Found(_));
 }

@@ -52,10 +52,7 @@ async fn posts_by_own_app_are_not_billed_to_the_operator() {
     let own = connect_with(&harness, &field_values(&id, &secret)).await.unwrap();
 
     assert_eq!(own.rules.price, None);
-    let price_for = async |it: &Account| {
-        let about = harness.publisher().account_details(&it.profile, &it.credentials, harness.clock.now()).await;
-        about.unwrap().unwrap().rules.price
-    };
+    let price_for = async |it: &Account| details(&harness, it).await.unwrap().unwrap().rules.price;
     assert_eq!((price_for(&ours).await, price_for(&own).await), (Some(price), None));
 }
 
@@ -68,8 +65,7 @@ async fn incomplete_own_app_is_asked_for_again() {
         ("a b", "abc", "client_id"),
         ("abc", "ä", "client_secret"),
     ] {
-        let refused = harness.authorize(&field_values(id, secret)).await.unwrap_err();
-        assert!(matches!(&refused, ConnectError::Field { name, .. } if *name == field), "{refused:?}");
+        assert_eq!(field_error(&harness, &field_values(id, secret)).await.0, field);
     }
 }
 
@@ -77,14 +73,12 @@ async fn incomplete_own_app_is_asked_for_again() {
 async fn wrong_secret_is_an_error_and_a_changed_one_needs_reconnection() {
     let harness = AdapterHarness::<X>::new().await;
     let (id, secret) = harness.fake.register_other_app();
-    let refused = connect_with(&harness, &field_values(&id, "wrong")).await.unwrap_err();
-    assert!(matches!(&refused, ConnectError::Refused(_)), "{refused:?}");
+    assert_matches!(connect_with(&harness, &field_values(&id, "wrong")).await, Err(ConnectError::Refused(_)));
 
     connect_with(&harness, &field_values(&id, &secret)).await.unwrap();
     harness.fake.change_secrets();
 
-    let refused = harness.refresh().await.unwrap_err();
-    assert!(matches!(&refused, RefreshError::Gone(_)), "{refused:?}");
+    assert_matches!(harness.refresh().await, Err(RefreshError::Gone(_)));
 }
 
 #[tokio::test]
@@ -99,8 +93,7 @@ async fn own_app_without_credits_is_reported_to_its_owner() {
 
     let expected =
         "X does not accept calls from your app; check its credits and settings at console.x.com (It has no credits.";
-    let AttemptError::RetryLater { reason, .. } = &error else { panic!("{error:?}") };
-    assert!(reason.starts_with(expected), "{reason}");
+    assert_matches!(&error, AttemptError::RetryLater { reason, .. } if reason.starts_with(expected));
 }
 
 #[tokio::test]
@@ -118,9 +111,7 @@ async fn own_app_is_required_without_operator_app() {
     assert!(alone.iter().all(|it| it.optional.is_none()) && beside.iter().all(|it| it.optional.is_some()));
     let here = harness.callback_urls();
     for expected in [alone[0].label_for(&here), beside[0].hint_for(&here).unwrap()] {
-        assert!(
-            expected.contains("console.x.com") && expected.contains(&format!("Callback URI {}", here.redirect_uri)),
-            "{expected}"
-        );
+        let callback = format!("Callback URI {}", here.redirect_uri);
+        assert!(expected.contains("console.x.com") && expected.contains(&callback), "{expected}");
     }
 }

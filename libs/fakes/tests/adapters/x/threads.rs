@@ -1,20 +1,14 @@
 //! Threads: the rules of X for replies, and the look-up of one.
 
-use super::{X, harness};
+use super::X;
 use crate::prelude::*;
-
-async fn root(harness: &AdapterHarness<X>, account: &Account, text: &str) -> Published {
-    harness.deliver(&mut harness.post(account, text, Vec::new())).await.unwrap().published
-}
 
 #[tokio::test]
 async fn reply_waits_until_its_parent_is_visible() {
-    let (harness, account) = harness().await;
-    let root = root(&harness, &account, "one").await;
+    let (harness, account) = connected::<X>().await;
+    let root = publish_text(&harness, &account, "one").await;
     harness.fake.shows_after(TimeDelta::seconds(20));
-    let mut reply = harness.reply(&account, (&root, &root), "two", Vec::new());
-
-    let delivered = harness.deliver(&mut reply).await.unwrap();
+    let delivered = harness.deliver(&mut harness.reply(&account, (&root, &root), "two", Vec::new())).await.unwrap();
 
     assert!(delivered.errors.iter().all(|it| matches!(it, AttemptError::RetryLater { .. })), "{delivered:?}");
     assert!(!delivered.errors.is_empty());
@@ -23,25 +17,23 @@ async fn reply_waits_until_its_parent_is_visible() {
 
 #[tokio::test]
 async fn reply_to_a_deleted_post_is_refused() {
-    let (harness, account) = harness().await;
-    let root = root(&harness, &account, "one").await;
+    let (harness, account) = connected::<X>().await;
+    let root = publish_text(&harness, &account, "one").await;
     harness.fake.delete(&root.platform_post_id);
     let mut reply = harness.reply(&account, (&root, &root), "two", Vec::new());
 
-    let refused = harness.deliver(&mut reply).await;
-
-    assert!(matches!(refused, Err(AttemptError::Refused { .. })), "{refused:?}");
+    assert_matches!(harness.deliver(&mut reply).await, Err(AttemptError::Refused { .. }));
     assert!(harness.clock.now() < reply.publish_at + TimeDelta::minutes(5));
 }
 
 #[tokio::test]
 async fn lost_reply_is_found_by_both_spellings_of_its_fields() {
     for is_renamed in [false, true] {
-        let (harness, account) = harness().await;
+        let (harness, account) = connected::<X>().await;
         if is_renamed {
             harness.fake.rename_fields();
         }
-        let root = root(&harness, &account, "one").await;
+        let root = publish_text(&harness, &account, "one").await;
         for files in [Vec::new(), vec![sample(MimeType::Png, 1)]] {
             let text = if files.is_empty() { "two" } else { "" };
             let mut reply = harness.reply(&account, (&root, &root), text, files);
@@ -62,8 +54,8 @@ async fn lost_reply_is_found_by_both_spellings_of_its_fields() {
 /// As if X accepted an equal text after a while.
 #[tokio::test]
 async fn equal_text_elsewhere_is_not_the_reply() {
-    let (harness, account) = harness().await;
-    let root = root(&harness, &account, "one").await;
+    let (harness, account) = connected::<X>().await;
+    let root = publish_text(&harness, &account, "one").await;
     let reply = harness.reply(&account, (&root, &root), "two", Vec::new());
     let began = harness.lose_outcome(&reply, InjectedFault::CutBefore).await;
     harness.fake.publish_manual_post("two");
@@ -73,10 +65,11 @@ async fn equal_text_elsewhere_is_not_the_reply() {
 
 #[tokio::test]
 async fn reply_has_no_community_of_its_own() {
-    let (harness, account) = harness().await;
-    let root = root(&harness, &account, "one").await;
-    let mut reply = harness.reply(&account, (&root, &root), "two", Vec::new());
-    reply.options = options(&[("community", text("1506778371092570117")), ("made_with_ai", OptionValue::Flag(true))]);
+    let (harness, account) = connected::<X>().await;
+    let root = publish_text(&harness, &account, "one").await;
+    let mut reply = harness
+        .reply(&account, (&root, &root), "two", Vec::new())
+        .with(json!({ "community": "1506778371092570117", "made_with_ai": true }));
 
     harness.deliver(&mut reply).await.unwrap();
 

@@ -1,4 +1,4 @@
-use super::harness;
+use super::X;
 use crate::prelude::*;
 
 /// A video whose movie header has a duration of `seconds`.
@@ -13,7 +13,7 @@ fn video_with_seconds(seconds: u32) -> Sample {
 
 #[tokio::test]
 async fn video_of_several_parts_arrives_whole() {
-    let (harness, account) = harness().await;
+    let (harness, account) = connected::<X>().await;
     let video = sample_with_size(MimeType::Mp4, 9 << 20);
 
     harness.deliver(&mut harness.post(&account, "a film", vec![video.clone()])).await.unwrap();
@@ -26,7 +26,7 @@ async fn video_of_several_parts_arrives_whole() {
 #[tokio::test]
 async fn long_videos_of_paying_accounts_are_uploaded_in_their_own_category() {
     for (seconds, category) in [(140, "tweet_video"), (141, "amplify_video")] {
-        let (harness, _) = harness().await;
+        let (harness, _) = connected::<X>().await;
         harness.fake.set_subscription("Premium");
         let account = harness.connect().await;
 
@@ -48,7 +48,7 @@ async fn unsupported_authentication_of_an_upload_wants_the_user_after_an_hour() 
         (MimeType::Mp4, "/2/media/upload/append"),
         (MimeType::Mp4, "/2/media/upload/finalize"),
     ] {
-        let (harness, account) = harness().await;
+        let (harness, account) = connected::<X>().await;
         let mut post = harness.post(&account, "a file", vec![sample(mime_type, 1)]);
         let mut refused = async |late: TimeDelta| {
             harness.clock.skip_to(post.publish_at + late);
@@ -62,8 +62,7 @@ async fn unsupported_authentication_of_an_upload_wants_the_user_after_an_hour() 
             }
         };
 
-        let soon = refused(TimeDelta::minutes(59)).await;
-        assert!(matches!(soon, AttemptError::RetryLater { .. }), "{path}: {soon:?}");
+        assert_matches!(refused(TimeDelta::minutes(59)).await, AttemptError::RetryLater { .. }, "{path}");
         let late = refused(TimeDelta::minutes(61)).await;
 
         let AttemptError::Unauthorized { reason } = &late else { panic!("{path}: {late:?}") };
