@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::conformance::fake_platform::FakePlatform;
 use domain::clock::Clock;
+
+use crate::conformance::fake_platform::FakePlatform;
 
 /// Starts all fakes with this clock.
 pub async fn start_all(clock: &Clock) -> Vec<Arc<dyn FakePlatform>> {

@@ -24,7 +24,6 @@ pub use self::shown_text::shortened;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::conformance::fake_platform::{Call, Decision, Detour, FakePlatform, InjectedFault, PublicPost};
 use async_trait::async_trait;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -39,6 +38,7 @@ use self::api_error::ApiError;
 use self::parts::Upload;
 use self::repo::{Blob, POST, Record};
 use self::video::{Job, ServiceToken};
+use crate::conformance::fake_platform::{Call, Decision, Detour, FakePlatform, InjectedFault, PublicPost};
 use crate::fake::fake_platform::fake_platform;
 use crate::fake::oauth::{Authorizes, decide, secret};
 use crate::fake::server::FakeServer;

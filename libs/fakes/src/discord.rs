@@ -15,7 +15,6 @@ mod webhooks;
 
 use std::sync::Arc;
 
-use crate::conformance::fake_platform::PublicMedium;
 use axum::Json;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
@@ -26,6 +25,7 @@ use domain::clock::Clock;
 use http::{StatusCode, header};
 use serde_json::{Value, json};
 
+use crate::conformance::fake_platform::PublicMedium;
 use crate::fake::limits::Limits;
 use crate::fake::oauth::secret;
 use crate::fake::params::essence;

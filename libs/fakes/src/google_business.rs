@@ -17,7 +17,6 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::conformance::fake_platform::{Call, InjectedFault};
 use axum::Json;
 use axum::extract::{DefaultBodyLimit, FromRequestParts, Query};
 use axum::response::{IntoResponse, Response};
@@ -28,6 +27,7 @@ use http::request::Parts;
 use serde_json::{Value, json};
 
 use self::posts::LocalPost;
+use crate::conformance::fake_platform::{Call, InjectedFault};
 use crate::fake::front::FaultInjection;
 use crate::fake::oauth::{Authorizes, classify_token_call};
 use crate::fake::server;

@@ -19,7 +19,6 @@ mod rooms;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, MutexGuard};
 
-use crate::conformance::fake_platform::Detour;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{any, get, post, put};
 use bytes::Bytes;
@@ -27,6 +26,7 @@ use chrono::{DateTime, Utc};
 use domain::clock::Clock;
 use serde_json::Value;
 
+use crate::conformance::fake_platform::Detour;
 use crate::fake::injected_faults::InjectedFaults;
 use crate::fake::oauth::routes;
 use crate::fake::request_log::RequestLog;

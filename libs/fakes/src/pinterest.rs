@@ -10,7 +10,6 @@ mod pins;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::conformance::fake_platform::{Call, InjectedFault};
 use axum::Json;
 use axum::extract::{DefaultBodyLimit, Query, State};
 use axum::response::{IntoResponse, Response};
@@ -22,6 +21,7 @@ use http::{HeaderMap, Method, StatusCode};
 use serde_json::{Value, json};
 
 use self::pins::{Media, Pin};
+use crate::conformance::fake_platform::{Call, InjectedFault};
 use crate::fake::front::FaultInjection;
 use crate::fake::oauth::{self, Authorizes, Client, Fault, Grant, Pkce, Refresh, Rules};
 use crate::fake::server;

@@ -12,13 +12,13 @@ mod send;
 
 use std::sync::Arc;
 
-use crate::conformance::fake_platform::PublicMedium;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::post;
 use domain::clock::Clock;
 use serde_json::{Value, json};
 
+use crate::conformance::fake_platform::PublicMedium;
 use crate::fake::limits::Limits;
 use crate::fake::oauth::Rules;
 use crate::fake::server;

@@ -22,7 +22,6 @@ use serde_json::{Value, json};
 
 use self::making::Content;
 use self::posts::Post;
-
 use crate::fake::oauth::{self, Client, Pkce, Refresh, Rules};
 use crate::fake::request_log::RequestLog;
 use crate::fake::server;

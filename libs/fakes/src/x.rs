@@ -14,7 +14,6 @@ mod tweets;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::conformance::adapter_harness::ORIGIN;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
 use chrono::TimeDelta;
@@ -23,6 +22,7 @@ use serde_json::Value;
 
 use self::media::File;
 use self::tweets::Tweet;
+use crate::conformance::adapter_harness::ORIGIN;
 use crate::fake::limits::Limits;
 use crate::fake::oauth::{self, Client, Pkce, Refresh, Rules};
 use crate::fake::request_log::RequestLog;

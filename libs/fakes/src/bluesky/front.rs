@@ -1,6 +1,5 @@
 //! Injected faults.
 
-use crate::conformance::fake_platform::{Call, InjectedFault};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::request::Parts;
@@ -8,6 +7,7 @@ use http::request::Parts;
 use super::api_error::ApiError;
 use super::repo::POST;
 use super::{Fake, dpop};
+use crate::conformance::fake_platform::{Call, InjectedFault};
 use crate::fake::front::FaultInjection;
 use crate::fake::oauth::classify_token_call;
 

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
-use crate::conformance::fake_platform::{PublicMedium, PublicPost};
 use axum::body::Bytes;
 use axum::extract::{Query, State};
 use axum::routing::{get, post};
@@ -22,6 +21,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::api_error::{ApiError, ApiResult};
 use super::caller::Caller;
 use super::{Bluesky, Fake, Memory};
+use crate::conformance::fake_platform::{PublicMedium, PublicPost};
 use crate::fake::params::essence;
 
 pub(super) const POST: &str = "app.bsky.feed.post";

@@ -1,7 +1,6 @@
 //! What the suite needs from a fake: it can be started, a user can visit it, its calls can be made
 //! to fail, and its posts can be read.
 
-use platforms::{AppCredentials, FieldValues};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
@@ -10,6 +9,7 @@ use chrono::TimeDelta;
 use domain::clock::Clock;
 use domain::media::MimeType;
 use domain::options::Options;
+use platforms::{AppCredentials, FieldValues};
 use serde_json::{Value, json};
 use url::Url;
 

@@ -6,7 +6,6 @@ use domain::id::MediaId;
 use domain::media::{Attachment, MimeType, PictureBounds, PictureTypes, Pixels};
 use image::codecs::jpeg::JpegEncoder;
 use image::{DynamicImage, ImageFormat, Rgb, RgbImage, imageops};
-
 use platforms::{FittedPicture, Picture};
 
 #[derive(Clone, Debug)]

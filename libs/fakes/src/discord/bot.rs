@@ -13,7 +13,6 @@ mod threads;
 
 use std::sync::{Arc, MutexGuard};
 
-use crate::conformance::fake_platform::PublicMedium;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn;
@@ -30,6 +29,7 @@ use self::permissions::{Overwrite, PERMISSIONS, bits};
 use super::api_error::{self, ApiError};
 use super::oauth::TOKEN;
 use super::{GUILD, strict};
+use crate::conformance::fake_platform::PublicMedium;
 use crate::fake::limits::Limits;
 use crate::fake::oauth::{Authorizes, Grant, Pkce, Rules, secret};
 use crate::fake::server;

@@ -1,6 +1,5 @@
 //! `Discord` in the conformance suite.
 
-use crate::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicPost};
 use async_trait::async_trait;
 use platforms::{AppCredentials, FieldValues};
 use serde_json::{Value, json};
@@ -8,6 +7,7 @@ use url::Url;
 
 use super::Discord;
 use super::oauth::CHOICE;
+use crate::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicPost};
 use crate::fake::fake_platform::{fake_platform, trims_texts};
 use crate::fake::oauth::decide;
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::conformance::fake_platform::{Call, InjectedFault};
 use axum::Json;
 use axum::extract::{Path, RawQuery, State};
 use axum::response::{Html, IntoResponse, Response};
@@ -12,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::api_error::ApiError;
 use super::{CHANNEL, Fake, GUILD, Memory, NAME, Webhook, oauth};
+use crate::conformance::fake_platform::{Call, InjectedFault};
 use crate::fake::front::FaultInjection;
 
 impl Memory {

@@ -1,8 +1,8 @@
-use crate::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
 use serde_json::{Value, json};
 
 use super::posts::Post;
 use super::{CONFIGURATION, Facebook, Memory, PAGE};
+use crate::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
 use crate::fake::fake_platform::{comment, describes_images_only, medium, oauth_fake_platform, trims_texts};
 
 impl<const CONFIGURED: bool> FakePlatform for Facebook<CONFIGURED> {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::conformance::echo::with_request;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
@@ -12,6 +11,7 @@ use axum::response::Response;
 use http::header;
 
 use super::wire::Cut;
+use crate::conformance::echo::with_request;
 
 /// Whether error responses repeat the request.
 pub type Echo = Arc<AtomicBool>;

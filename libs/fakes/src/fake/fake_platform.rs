@@ -3,8 +3,9 @@
 //!
 //! `start` and `redirect_url` are written as `async_trait` expands them, because it does not look into macros.
 
-use crate::conformance::fake_platform::{PublicMedium, PublicPost};
 use domain::media::MimeType;
+
+use crate::conformance::fake_platform::{PublicMedium, PublicPost};
 
 /// The methods of every fake; `$name` is the platform's name in the registry.
 macro_rules! fake_platform {

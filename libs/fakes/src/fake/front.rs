@@ -3,7 +3,6 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::conformance::fake_platform::{Call, InjectedFault};
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn_with_state};
@@ -18,6 +17,7 @@ use tokio::task::yield_now;
 
 use super::injected_faults::InjectedFaults;
 use super::wire::Cut;
+use crate::conformance::fake_platform::{Call, InjectedFault};
 
 /// How a platform takes part in fault injection.
 pub trait FaultInjection: AsRef<Mutex<InjectedFaults>> + Send + Sync + 'static {

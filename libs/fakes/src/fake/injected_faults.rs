@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::conformance::fake_platform::{Call, InjectedFault};
 use http::request::Parts;
 use http::{Method, StatusCode};
 use serde_json::Value;
+
+use crate::conformance::fake_platform::{Call, InjectedFault};
 
 /// Which calls fail next and how, and how many calls of each kind arrived.
 #[derive(Debug, Default)]

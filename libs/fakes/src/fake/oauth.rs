@@ -9,7 +9,6 @@ mod grant;
 mod page;
 mod routes;
 
-use crate::conformance::fake_platform::Call;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::token::{self, random_token};
 use http::HeaderMap;
@@ -23,6 +22,7 @@ pub use self::page::{ConsentRequest, decide, redirect_to_honest_page};
 pub use self::routes::{Authorizes, HasOAuth, page_at, press, routes, show};
 
 use super::params::{Params, basic, bearer};
+use crate::conformance::fake_platform::Call;
 
 /// The documented OAuth behavior of a platform.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::conformance::adapter_harness::ORIGIN;
 use axum::Router;
 use chrono::{DateTime, Utc};
 use domain::clock::Clock;
@@ -15,6 +14,7 @@ use super::injected_faults::InjectedFaults;
 use super::oauth::{App, HasOAuth, OAuth, Rules};
 use super::request_log::{self, RequestLog};
 use super::wire;
+use crate::conformance::adapter_harness::ORIGIN;
 
 /// A fake with the memory `M`, as its handlers access it. `K` does not change after the start.
 pub(crate) struct FakeServer<M, K = ()> {

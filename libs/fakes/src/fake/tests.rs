@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use crate::conformance::fake_platform::{Call, Decision, InjectedFault};
 use chrono::TimeDelta;
 use domain::clock::Clock;
 use domain::testing::noon;
@@ -18,6 +17,7 @@ use super::oauth::{App, Authorizes, Client, Pkce, Rules, decide, routes};
 use super::request_log;
 use super::server::FakeServer;
 use super::wire::browser;
+use crate::conformance::fake_platform::{Call, Decision, InjectedFault};
 
 const CALLBACK: &str = "https://us.example/callback";
 const VERIFIER: &str = "a-verifier-of-more-than-forty-three-characters";

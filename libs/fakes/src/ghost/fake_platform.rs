@@ -1,4 +1,3 @@
-use crate::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicPost};
 use async_trait::async_trait;
 use axum::response::{Html, IntoResponse, Response};
 use http::header::RETRY_AFTER;
@@ -11,6 +10,7 @@ use url::Url;
 use super::api_error::ApiError;
 use super::shown_post::{ShownPost, shown_post};
 use super::{Fake, Ghost, KEY, Memory, Post};
+use crate::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicPost};
 use crate::fake::article::paragraphs;
 use crate::fake::fake_platform::{describes_images_only, fake_platform};
 use crate::fake::front::FaultInjection;

@@ -1,7 +1,6 @@
 //! A post as readers of a site see it.
 
 use crate::conformance::fake_platform::PublicMedium;
-
 use crate::fake::article::{paragraph, plain, whole_text};
 use crate::fake::fake_platform::medium;
 

@@ -1,12 +1,12 @@
 //! Errors of Google's APIs: `google.rpc.Status` in JSON.
 
-use crate::conformance::fake_platform::{Call, InjectedFault};
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::oauth::token_error;
+use crate::conformance::fake_platform::{Call, InjectedFault};
 use crate::fake::oauth::Fault;
 
 pub type ApiError = (StatusCode, Json<Value>);

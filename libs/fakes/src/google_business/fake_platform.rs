@@ -1,9 +1,9 @@
-use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicMedium, PublicPost};
 use domain::media::MimeType;
 use serde_json::json;
 
 use super::posts::LocalPost;
 use super::{GoogleBusiness, LOCATION};
+use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicMedium, PublicPost};
 use crate::fake::fake_platform::oauth_fake_platform;
 
 impl<const FOR_SUITE: bool> FakePlatform for GoogleBusiness<FOR_SUITE> {

@@ -2,13 +2,13 @@
 
 use std::io::Cursor;
 
-use crate::conformance::fake_platform::FakePlatform;
 use axum::Router;
 use chrono::TimeDelta;
 use domain::testing::noon;
 use image::{ImageFormat, Rgb, RgbImage};
 
 use super::*;
+use crate::conformance::fake_platform::FakePlatform;
 use crate::fake::wire::{browser, serve};
 
 struct Client {

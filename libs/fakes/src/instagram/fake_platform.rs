@@ -1,11 +1,11 @@
-use crate::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
-use crate::conformance::samples::sample;
 use domain::media::{Facts, MimeType};
 use serde_json::{Value, json};
 
 use super::Instagram;
 use super::making::{Content, File, Kind};
 use super::posts::Post;
+use crate::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
+use crate::conformance::samples::sample;
 use crate::fake::fake_platform::{comment, describes_images_only, oauth_fake_platform};
 use crate::meta::fetched::Fetched;
 

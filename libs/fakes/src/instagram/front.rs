@@ -1,12 +1,12 @@
 //! Calls that fail as a test has ordered.
 
-use crate::conformance::fake_platform::{Call, InjectedFault};
 use axum::response::{IntoResponse, Response};
 use http::Method;
 use http::request::Parts;
 
 use super::making::failed;
 use super::{Fake, ID};
+use crate::conformance::fake_platform::{Call, InjectedFault};
 use crate::fake::front::FaultInjection;
 use crate::meta::trouble;
 

@@ -1,11 +1,11 @@
 //! The conformance suite's access to LinkedIn.
 
-use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
 use serde_json::Value;
 
 use super::little::Read;
 use super::posts::Post;
 use super::{LinkedIn, Memory, PAGE_URN, Products};
+use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
 use crate::fake::fake_platform::{comment, describes_images_only, medium, oauth_fake_platform};
 
 impl<P: Products> FakePlatform for LinkedIn<P> {

@@ -1,6 +1,5 @@
 //! Calls that fail as a test has ordered.
 
-use crate::conformance::fake_platform::{Call, InjectedFault};
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{Method, StatusCode};
@@ -8,6 +7,7 @@ use serde_json::json;
 
 use super::Fake;
 use super::api_error::ApiError;
+use crate::conformance::fake_platform::{Call, InjectedFault};
 use crate::fake::front::FaultInjection;
 use crate::fake::oauth::{Authorizes, Fault, classify_token_call};
 

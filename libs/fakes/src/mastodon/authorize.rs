@@ -1,6 +1,5 @@
 //! The consent page.
 
-use crate::conformance::fake_platform::Detour;
 use axum::extract::{RawQuery, State};
 use axum::response::{Html, IntoResponse, Response};
 use http::{HeaderMap, StatusCode, header};
@@ -9,6 +8,7 @@ use serde_json::json;
 use super::account;
 use super::api_error::ApiError;
 use super::instance::InstanceState;
+use crate::conformance::fake_platform::Detour;
 use crate::fake::oauth::{Fault, redirect_to_honest_page};
 use crate::fake::params::Params;
 

@@ -1,9 +1,6 @@
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 
-use crate::conformance::fake_platform::{
-    Call, Decision, Detour, FakePlatform, InjectedFault, PublicMedium, PublicPost,
-};
 use async_trait::async_trait;
 use domain::clock::Clock;
 use domain::media::MimeType;
@@ -14,6 +11,9 @@ use url::Url;
 use super::instance::Memory;
 use super::instance::statuses::Status;
 use super::{FlavorType, Server, account};
+use crate::conformance::fake_platform::{
+    Call, Decision, Detour, FakePlatform, InjectedFault, PublicMedium, PublicPost,
+};
 use crate::fake::oauth::decide;
 
 #[async_trait]

@@ -1,6 +1,5 @@
 //! Middleware: the server's proxy, injected faults and rate limits.
 
-use crate::conformance::fake_platform::{Call, InjectedFault};
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::middleware::Next;
@@ -14,6 +13,7 @@ use super::flavor::Reset;
 use super::instance::{Instance, InstanceState};
 use super::media;
 use super::oauth::{self, with_server_message};
+use crate::conformance::fake_platform::{Call, InjectedFault};
 use crate::fake::front::FaultInjection;
 use crate::fake::limits::{Limit, LimitUsage, WindowStart};
 use crate::fake::oauth::Fault;

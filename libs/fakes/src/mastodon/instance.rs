@@ -6,7 +6,6 @@ pub(crate) mod statuses;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-use crate::conformance::fake_platform::Detour;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use domain::clock::Clock;
@@ -14,6 +13,7 @@ use domain::clock::Clock;
 use self::media::Medium;
 use self::statuses::Status;
 use super::flavor::Differences;
+use crate::conformance::fake_platform::Detour;
 use crate::fake::echo::Echo;
 use crate::fake::injected_faults::InjectedFaults;
 use crate::fake::limits::Limits;

@@ -1,6 +1,5 @@
 //! OAuth calls in which Mastodon and the other servers differ.
 
-use crate::conformance::fake_platform::Detour;
 use axum::Json;
 use axum::extract::State;
 use http::{HeaderMap, StatusCode};
@@ -9,6 +8,7 @@ use serde_json::{Value, json};
 use super::account;
 use super::api_error::ApiError;
 use super::instance::{Instance, InstanceState};
+use crate::conformance::fake_platform::Detour;
 use crate::fake::oauth::{App, Fault, Grant, OAuth, Rules};
 use crate::fake::params::Params;
 

@@ -1,6 +1,3 @@
-use crate::conformance::fake_platform::{
-    Call, Decision, Detour, FakePlatform, InjectedFault, PublicMedium, PublicPost,
-};
 use async_trait::async_trait;
 use domain::media::MimeType;
 use domain::options::{OptionValue, Options};
@@ -9,6 +6,9 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{Event, Matrix, Memory, PASSWORD, ROOM, USER, access};
+use crate::conformance::fake_platform::{
+    Call, Decision, Detour, FakePlatform, InjectedFault, PublicMedium, PublicPost,
+};
 use crate::fake::fake_platform::fake_platform;
 use crate::fake::oauth::{Authorizes, decide};
 

@@ -1,12 +1,12 @@
 //! Injected faults.
 
-use crate::conformance::fake_platform::{Call, InjectedFault};
 use axum::response::{IntoResponse, Response};
 use http::Method;
 use http::request::Parts;
 
 use super::Fake;
 use super::api_error::ApiError;
+use crate::conformance::fake_platform::{Call, InjectedFault};
 use crate::fake::front::FaultInjection;
 use crate::fake::oauth::{Fault, classify_token_call};
 

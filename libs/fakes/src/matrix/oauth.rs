@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::conformance::fake_platform::Detour;
 use axum::Json;
 use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse, Response};
@@ -13,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::api_error::ApiError;
 use super::{API, Fake, USER, access};
+use crate::conformance::fake_platform::Detour;
 use crate::fake::oauth::{App, Authorizes, Client, Rules, redirect_to_honest_page, secret};
 use crate::fake::params::Params;
 

@@ -1,9 +1,9 @@
 //! Meta's responses to calls with an injected fault.
 
-use crate::conformance::fake_platform::{Call, InjectedFault};
 use chrono::TimeDelta;
 
 use super::error::GraphError;
+use crate::conformance::fake_platform::{Call, InjectedFault};
 
 /// JSON pointers to the messages of errors.
 pub const MESSAGES: &[&str] =

@@ -1,10 +1,10 @@
 //! `FakePlatform` for the conformance suite.
 
-use crate::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
 use domain::options::{OptionValue, Options};
 
 use super::pins::Pin;
 use super::{BOARD, Pinterest};
+use crate::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
 use crate::fake::fake_platform::oauth_fake_platform;
 
 impl FakePlatform for Pinterest {

@@ -1,9 +1,9 @@
 //! `FakePlatform` for the conformance suite.
 
-use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
 use domain::options::{OptionValue, Options};
 
 use super::{CHANNEL, Memory, Message, Rotation, Slack, chat};
+use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
 use crate::fake::fake_platform::{describes_images_only, medium, oauth_fake_platform};
 
 impl<R: Rotation> FakePlatform for Slack<R> {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::conformance::fake_platform::{Call, InjectedFault};
 use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
@@ -13,6 +12,7 @@ use serde_json::{Value, json};
 use super::api_error::ApiError;
 use super::fields::Fields;
 use super::{BOT, CHANNEL, Fake, TOKEN, send};
+use crate::conformance::fake_platform::{Call, InjectedFault};
 use crate::fake::front::FaultInjection;
 use crate::fake::limits::{Limit, WindowStart};
 

@@ -1,11 +1,11 @@
 //! `FakePlatform` for the conformance suite.
 
-use crate::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicPost};
 use async_trait::async_trait;
 use platforms::FieldValues;
 use url::Url;
 
 use super::{CHANNEL, TOKEN, Telegram};
+use crate::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicPost};
 use crate::fake::fake_platform::{fake_platform, trims_texts};
 
 #[async_trait]

@@ -1,6 +1,5 @@
 //! Sending messages to a chat.
 
-use crate::conformance::fake_platform::PublicMedium;
 use bytes::Bytes;
 use domain::media::MimeType;
 use serde_json::{Value, json};
@@ -8,6 +7,7 @@ use serde_json::{Value, json};
 use super::api_error::ApiError;
 use super::fields::Fields;
 use super::{Fake, Message};
+use crate::conformance::fake_platform::PublicMedium;
 
 const MAX_TEXT: usize = 4096;
 const MAX_CAPTION: usize = 1024;

@@ -1,9 +1,9 @@
-use crate::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
 use serde_json::json;
 
 use super::Threads;
 use super::making::Content;
 use super::posts::Post;
+use crate::conformance::fake_platform::{FakePlatform, PublicMedium, PublicPost};
 use crate::fake::fake_platform::oauth_fake_platform;
 
 impl FakePlatform for Threads {

@@ -1,11 +1,11 @@
 //! Injected faults.
 
-use crate::conformance::fake_platform::{Call, InjectedFault};
 use axum::response::{IntoResponse, Response};
 use http::Method;
 use http::request::Parts;
 
 use super::Fake;
+use crate::conformance::fake_platform::{Call, InjectedFault};
 use crate::fake::front::FaultInjection;
 use crate::meta::trouble;
 

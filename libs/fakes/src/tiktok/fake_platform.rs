@@ -1,13 +1,12 @@
 //! `TikTok` in the conformance suite.
 
-use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
 use domain::media::MimeType;
 use domain::options::{OptionValue, Options};
-
 use serde_json::{Value, json};
 
 use super::TikTok;
 use super::posts::Post;
+use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
 use crate::fake::fake_platform::{medium, oauth_fake_platform};
 
 impl<const DIRECT: bool, const VIDEOS: bool> FakePlatform for TikTok<DIRECT, VIDEOS> {

@@ -1,6 +1,5 @@
 //! Injected faults.
 
-use crate::conformance::fake_platform::{Call, InjectedFault};
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::Method;
@@ -10,6 +9,7 @@ use serde_json::{Value, json};
 use super::init::{DIRECT_VIDEO, INBOX_VIDEO, PHOTOS};
 use super::posts::STATUS;
 use super::{Fake, LOG_ID, refusal, upload};
+use crate::conformance::fake_platform::{Call, InjectedFault};
 use crate::fake::front::FaultInjection;
 use crate::fake::oauth::{Authorizes, Fault, classify_token_call};
 

@@ -1,8 +1,5 @@
 //! A plain client posts a video directly, in two chunks.
 
-use crate::conformance::adapter_harness::ORIGIN;
-use crate::conformance::fake_platform::{Decision, FakePlatform};
-use crate::conformance::samples::sample_with_size;
 use chrono::TimeDelta;
 use domain::clock::Clock;
 use domain::media::MimeType;
@@ -12,6 +9,9 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{RULES, TikTok, USERNAME};
+use crate::conformance::adapter_harness::ORIGIN;
+use crate::conformance::fake_platform::{Decision, FakePlatform};
+use crate::conformance::samples::sample_with_size;
 use crate::fake::oauth::decide;
 use crate::fake::wire::browser;
 

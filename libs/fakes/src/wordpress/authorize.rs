@@ -1,6 +1,5 @@
 //! The page on which the user creates an application password (`wp-admin/authorize-application.php`).
 
-use crate::conformance::fake_platform::{Decision, Detour};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use bytes::Bytes;
 use http::request::Parts;
@@ -9,6 +8,7 @@ use url::Url;
 
 use super::api_error::page;
 use super::{Fake, USER};
+use crate::conformance::fake_platform::{Decision, Detour};
 use crate::fake::consent::{self, escape};
 use crate::fake::oauth::secret;
 use crate::fake::params::Params;

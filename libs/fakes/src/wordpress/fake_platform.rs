@@ -1,4 +1,3 @@
-use crate::conformance::fake_platform::{Call, Decision, Detour, FakePlatform, InjectedFault, PublicPost};
 use async_trait::async_trait;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -15,6 +14,7 @@ use super::request::RestRequest;
 use super::shown_post::{LibraryFile, shown_links, shown_post};
 use super::site::{Memory, Post};
 use super::{Fake, TYPED, USER, Wordpress, authorize};
+use crate::conformance::fake_platform::{Call, Decision, Detour, FakePlatform, InjectedFault, PublicPost};
 use crate::fake::article::paragraphs;
 use crate::fake::fake_platform::fake_platform;
 use crate::fake::front::FaultInjection;

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::conformance::fake_platform::Detour;
 use axum::Json;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
@@ -14,6 +13,7 @@ use serde_json::{Map, Value, json};
 use super::api_error::{ApiError, page};
 use super::request::RestRequest;
 use super::{Fake, USER, authorize, library, posts, terms};
+use crate::conformance::fake_platform::Detour;
 
 /// The capabilities of an author in WordPress 6.5.
 const CAPABILITIES: [&str; 11] = [

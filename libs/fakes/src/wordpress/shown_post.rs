@@ -1,9 +1,9 @@
 //! A post as readers of a site see it.
 
-use crate::conformance::fake_platform::PublicMedium;
 use domain::media::MimeType;
 
 use super::html::{Block, read};
+use crate::conformance::fake_platform::PublicMedium;
 use crate::fake::article::{plain, whole_text};
 
 pub struct ShownPost {

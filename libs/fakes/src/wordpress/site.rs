@@ -1,10 +1,10 @@
 //! State of a site.
 
-use crate::conformance::fake_platform::Detour;
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use domain::media::MimeType;
 
+use crate::conformance::fake_platform::Detour;
 use crate::fake::oauth::secret;
 
 #[derive(Default)]

@@ -1,10 +1,10 @@
 //! `FakePlatform` for the conformance suite.
 
-use crate::conformance::fake_platform::{FakePlatform, PublicPost};
 use serde_json::json;
 
 use super::tweets::Tweet;
 use super::{Memory, X};
+use crate::conformance::fake_platform::{FakePlatform, PublicPost};
 use crate::fake::fake_platform::{describes_images_only, medium, oauth_fake_platform, trims_texts};
 
 impl FakePlatform for X {

@@ -1,6 +1,5 @@
 //! Injected faults, and `FakePlatform` for the conformance suite.
 
-use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
 use axum::response::{IntoResponse, Response};
 use domain::media::MimeType;
 use http::request::Parts;
@@ -9,6 +8,7 @@ use serde_json::Value;
 use super::api::{error, is_in};
 use super::videos::{Video, defaults};
 use super::{Fake, Youtube};
+use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
 use crate::fake::fake_platform::{comment, medium, oauth_fake_platform};
 use crate::fake::front::FaultInjection;
 use crate::fake::oauth::{Fault, classify_token_call};

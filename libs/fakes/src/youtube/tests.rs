@@ -1,7 +1,5 @@
 //! A plain client uploads a video in two parts.
 
-use crate::conformance::fake_platform::FakePlatform;
-use crate::conformance::samples::sample_with_size;
 use domain::clock::Clock;
 use domain::media::MimeType;
 use domain::testing::noon;
@@ -9,6 +7,8 @@ use reqwest::Response;
 use serde_json::{Value, json};
 
 use super::{CHANNEL_TITLE, Youtube, api};
+use crate::conformance::fake_platform::FakePlatform;
+use crate::conformance::samples::sample_with_size;
 use crate::fake::wire::browser;
 
 const UPLOADS: &str = "/upload/youtube/v3/videos?uploadType=resumable&part=snippet,status";

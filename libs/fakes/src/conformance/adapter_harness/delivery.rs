@@ -1,6 +1,5 @@
 //! Deliveries: prepared, published, and looked up when a response is lost.
 
-use platforms::{Account, Credentials, FollowUp, Followed, LeadTimesByPlatform, PublishRequest, ReplyTo, Step};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
@@ -10,6 +9,8 @@ use domain::delivery::{AttemptError, CANDIDATE_WAIT, Claim, LostWindow, Publishe
 use domain::media::Attachment;
 use domain::options::Options;
 use domain::post::SegmentKind;
+use platforms::recognition::{Claims, ClaimsError};
+use platforms::{Account, Credentials, FollowUp, Followed, LeadTimesByPlatform, PublishRequest, ReplyTo, Step};
 use serde_json::Value;
 
 use super::AdapterHarness;
@@ -17,7 +18,6 @@ use super::test_files::{TestFiles, Tunnel};
 use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use crate::conformance::options::options;
 use crate::conformance::samples::Sample;
-use platforms::recognition::{Claims, ClaimsError};
 
 /// A post for one account, with the state of its delivery.
 pub struct Post<'a> {

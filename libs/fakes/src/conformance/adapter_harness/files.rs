@@ -2,11 +2,11 @@
 
 use domain::media::MimeType;
 use domain::rules::{PostRule, Rule};
+use platforms::Account;
 
 use super::AdapterHarness;
 use crate::conformance::fake_platform::{Call, FakePlatform};
 use crate::conformance::samples::{Sample, sample};
-use platforms::Account;
 
 impl<N: FakePlatform> AdapterHarness<N> {
     /// The type of a file that a post can have alone: an image, unless every post needs a video, or the fake is about

@@ -9,11 +9,11 @@ use bytes::Bytes;
 use domain::id::MediaId;
 use domain::media::{Attachment, MimeType, PictureBounds};
 use futures::{StreamExt, stream};
+use platforms::{FittedPicture, MediaBytes, MediaReadError, MediaReader};
 use tokio::sync::OnceCell;
 
 use super::public_files::PublicFiles;
 use crate::conformance::samples::{self, Sample};
-use platforms::{FittedPicture, MediaBytes, MediaReadError, MediaReader};
 
 pub struct TestFiles {
     files: BTreeMap<MediaId, Vec<u8>>,

@@ -2,11 +2,11 @@
 
 use chrono::TimeDelta;
 use domain::connection::AccountInfo;
+use platforms::{AuthorizeStep, Callback, ConnectError};
 use secrecy::ExposeSecret;
 
 use crate::conformance::adapter_harness::{AdapterHarness, ORIGIN, callback_at};
 use crate::conformance::fake_platform::{Call, Decision, Detour, FakePlatform, InjectedFault};
-use platforms::{AuthorizeStep, Callback, ConnectError};
 
 /// The account has everything that a user and a post need.
 pub async fn user_connects_an_account<N: FakePlatform>() {

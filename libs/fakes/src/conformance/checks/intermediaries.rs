@@ -3,12 +3,12 @@
 
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
+use platforms::RefreshError;
 
 use crate::conformance::adapter_harness::AdapterHarness;
 use crate::conformance::adapter_harness::files::needs_media;
 use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use crate::conformance::samples::sample;
-use platforms::RefreshError;
 
 /// Statuses that nginx, Cloudflare and firewalls send themselves; 5xx is in `troubles.rs`.
 const STATUSES: [u16; 6] = [400, 401, 403, 404, 408, 413];

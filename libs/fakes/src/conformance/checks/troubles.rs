@@ -2,11 +2,11 @@
 
 use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
+use platforms::Account;
 
 use crate::conformance::adapter_harness::AdapterHarness;
 use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
 use crate::conformance::samples::sample;
-use platforms::Account;
 
 const LIMITED: InjectedFault = InjectedFault::RateLimited { retry_after: TimeDelta::seconds(45) };
 

@@ -1,6 +1,5 @@
 //! `DiscordBot` in the conformance suite.
 
-use crate::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicPost};
 use async_trait::async_trait;
 use axum::response::Response;
 use domain::options::{OptionValue, Options};
@@ -11,6 +10,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{DiscordBot, Fake, GENERAL, Message, SERVER, TOKEN};
+use crate::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault, PublicPost};
 use crate::discord::message::MessageBody;
 use crate::discord::webhooks;
 use crate::fake::fake_platform::{fake_platform, trims_texts};

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::conformance::fake_platform::PublicMedium;
 use axum::Json;
 use axum::extract::{Path, RawQuery, Request, State};
 use axum::response::{AppendHeaders, IntoResponse, Response};
@@ -13,6 +12,7 @@ use url::form_urlencoded;
 
 use super::permissions::{ATTACH, HISTORY, IN_THREADS, SEND, VIEW};
 use super::{BOT, Fake, GUILD, Memory, Message};
+use crate::conformance::fake_platform::PublicMedium;
 use crate::discord::api_error::{ApiError, rate_headers};
 use crate::discord::files::Body;
 use crate::discord::message::{ALLOWED_MENTIONS, ATTACHMENTS, CONTENT, FLAGS, MessageBody};

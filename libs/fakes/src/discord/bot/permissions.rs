@@ -1,8 +1,9 @@
 //! Permissions of the bot (topic Permissions).
 
+use http::StatusCode;
+
 use super::{BOT, GUILD, ROLE};
 use crate::discord::api_error::ApiError;
-use http::StatusCode;
 
 pub const VIEW: u64 = 1 << 10;
 

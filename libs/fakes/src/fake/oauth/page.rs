@@ -1,6 +1,5 @@
 //! The consent page, on which the user chooses an account and decides.
 
-use crate::conformance::fake_platform::Decision;
 use axum::response::{IntoResponse, Redirect, Response};
 use chrono::{DateTime, Utc};
 use http::header::LOCATION;
@@ -8,6 +7,7 @@ use serde_json::Value;
 use url::{Url, form_urlencoded};
 
 use super::{App, Code, Fault, OAuth, Pkce, Redirects, is_scope, secret};
+use crate::conformance::fake_platform::Decision;
 use crate::fake::consent;
 use crate::fake::params::Params;
 use crate::fake::wire::browser;
