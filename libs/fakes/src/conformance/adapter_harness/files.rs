@@ -20,6 +20,11 @@ impl<N: FakePlatform> AdapterHarness<N> {
         if needs_media(account) { vec![sample(self.main_type(account), number)] } else { Vec::new() }
     }
 
+    /// A file of the main type for a post with a picture, else what a post must have.
+    pub fn picture_or_required_files(&self, account: &Account, has_picture: bool, number: u8) -> Vec<Sample> {
+        if has_picture { vec![sample(self.main_type(account), number)] } else { self.required_files(account, number) }
+    }
+
     /// The calls for files, each with a type of file that may need it.
     pub fn file_calls(&self, account: &Account) -> Vec<(Call, MimeType)> {
         let image = (self.main_type(account) == MimeType::Png).then_some((Call::Upload, MimeType::Png));

@@ -5,8 +5,9 @@ use domain::connection::AccountInfo;
 use platforms::{AuthorizeStep, Callback, ConnectError};
 use secrecy::ExposeSecret;
 
+use super::troubles::WITHOUT_EFFECT;
 use crate::conformance::adapter_harness::{AdapterHarness, ORIGIN, callback_at};
-use crate::conformance::fake_platform::{Call, Decision, Detour, FakePlatform, InjectedFault};
+use crate::conformance::fake_platform::{Call, Decision, Detour, FakePlatform};
 
 /// The account has everything that a user and a post need.
 pub async fn user_connects_an_account<N: FakePlatform>() {
@@ -194,17 +195,7 @@ pub async fn invalid_form_values_are_refused_with_a_message<N: FakePlatform>() {
 /// and a second attempt works.
 pub async fn failing_platform_connects_nothing_and_reports_it<N: FakePlatform>() {
     let harness = AdapterHarness::<N>::new().await;
-    let limited = InjectedFault::RateLimited { retry_after: TimeDelta::seconds(30) };
-    for fault in [
-        InjectedFault::CutBefore,
-        InjectedFault::ServerError,
-        InjectedFault::Unavailable,
-        InjectedFault::HtmlPage,
-        limited,
-    ] {
-        if !harness.fake.can_fail(Call::Exchange, fault) {
-            continue;
-        }
+    for fault in WITHOUT_EFFECT.into_iter().filter(|it| harness.fake.can_fail(Call::Exchange, *it)) {
         let error = if harness.fake.has_authorization_page() {
             let callback = harness.callback_after(Decision::Allow).await;
             harness.fake.inject_fault(Call::Exchange, fault, 1);

@@ -5,8 +5,9 @@ use domain::delivery::AttemptError;
 use platforms::{Account, AccountDetails, RefreshError, RefreshPolicy};
 use secrecy::ExposeSecret;
 
+use super::troubles::WITHOUT_EFFECT;
 use crate::conformance::adapter_harness::AdapterHarness;
-use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use crate::conformance::fake_platform::{Call, FakePlatform};
 use crate::conformance::samples::sample;
 
 /// Credentials are refreshed several times, and the new ones work.
@@ -89,17 +90,7 @@ async fn check_temporary_refresh_errors<N: FakePlatform>(harness: &AdapterHarnes
         // Some platforms do not extend young tokens.
         harness.clock.advance(TimeDelta::days(2));
     }
-    let limited = InjectedFault::RateLimited { retry_after: TimeDelta::seconds(30) };
-    for fault in [
-        InjectedFault::CutBefore,
-        InjectedFault::ServerError,
-        InjectedFault::Unavailable,
-        InjectedFault::HtmlPage,
-        limited,
-    ] {
-        if !harness.fake.can_fail(Call::Refresh, fault) {
-            continue;
-        }
+    for fault in WITHOUT_EFFECT.into_iter().filter(|it| harness.fake.can_fail(Call::Refresh, *it)) {
         harness.fake.inject_fault(Call::Refresh, fault, 1);
         let error = harness.refresh().await.unwrap_err();
         assert!(matches!(error, RefreshError::Unreachable(_)), "{fault:?}: {error:?}");

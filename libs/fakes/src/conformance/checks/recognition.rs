@@ -5,7 +5,6 @@ use domain::delivery::{AttemptError, Resolution};
 
 use crate::conformance::adapter_harness::AdapterHarness;
 use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
-use crate::conformance::samples::sample;
 
 /// How soon the outcome of every call is known once the platform responds again.
 const SOON: TimeDelta = TimeDelta::seconds(120);
@@ -44,13 +43,7 @@ pub async fn equal_texts_are_two_posts<N: FakePlatform>() {
             if !has_picture && !harness.fake.accepts_repeated_texts() {
                 continue;
             }
-            let files = |number| {
-                if has_picture {
-                    vec![sample(harness.main_type(&account), number)]
-                } else {
-                    harness.required_files(&account, number)
-                }
-            };
+            let files = |number| harness.picture_or_required_files(&account, has_picture, number);
             let mut first = harness.post(&account, "good morning", files(1));
             let mut second = harness.post(&account, "good morning", files(2));
             second.publish_at += TimeDelta::seconds(10);
@@ -76,13 +69,7 @@ pub async fn lost_call_is_repeated_despite_newer_posts<N: FakePlatform>() {
         if !harness.fake.can_look_up() {
             return;
         }
-        let files = |number| {
-            if has_picture {
-                vec![sample(harness.main_type(&account), number)]
-            } else {
-                harness.required_files(&account, number)
-            }
-        };
+        let files = |number| harness.picture_or_required_files(&account, has_picture, number);
         let mut lost = harness.post(&account, "this one is cut off", files(1));
         let mut meanwhile = Vec::new();
         for number in 2..5 {
@@ -153,11 +140,7 @@ pub async fn lost_post_is_found_among_manual_posts<N: FakePlatform>() {
         if !harness.fake.can_look_up() {
             return;
         }
-        let files = if has_picture {
-            vec![sample(harness.main_type(&account), 1)]
-        } else {
-            harness.required_files(&account, 1)
-        };
+        let files = harness.picture_or_required_files(&account, has_picture, 1);
         let lost = harness.due(&account, "lost among many", files).await;
         let since = harness.clock.now();
         harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
@@ -196,13 +179,7 @@ pub async fn post_of_a_lost_window_is_not_sent_again<N: FakePlatform>() {
     for (has_picture, was_prepared) in [(false, false), (false, true), (true, false), (true, true)] {
         let harness = AdapterHarness::<N>::new().await;
         let account = harness.connect().await;
-        let files = |number| {
-            if has_picture {
-                vec![sample(harness.main_type(&account), number)]
-            } else {
-                harness.required_files(&account, number)
-            }
-        };
+        let files = |number| harness.picture_or_required_files(&account, has_picture, number);
         let backup_at = harness.clock.now();
         let mut other = harness.post(&account, "also after the backup", files(1));
         harness.deliver(&mut other).await.unwrap();
@@ -231,11 +208,7 @@ pub async fn restored_post_is_not_published_early<N: FakePlatform>() {
     for has_picture in [false, true] {
         let harness = AdapterHarness::<N>::new().await;
         let account = harness.connect().await;
-        let files = if has_picture {
-            vec![sample(harness.main_type(&account), 1)]
-        } else {
-            harness.required_files(&account, 1)
-        };
+        let files = harness.picture_or_required_files(&account, has_picture, 1);
         let mut post = harness.post(&account, "due later", files);
         let backup_at = harness.clock.now();
         harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
@@ -261,11 +234,7 @@ pub async fn manual_posts_are_not_claimed<N: FakePlatform>() {
         if !harness.fake.can_look_up() {
             return;
         }
-        let files = if has_picture {
-            vec![sample(harness.main_type(&account), 1)]
-        } else {
-            harness.required_files(&account, 1)
-        };
+        let files = harness.picture_or_required_files(&account, has_picture, 1);
         let mut lost = harness.due(&account, "never arrived", files).await;
         let since = harness.clock.now();
         harness.fake.inject_fault(Call::Publish, InjectedFault::CutBefore, 1);

@@ -21,6 +21,15 @@ pub const PASSING: [InjectedFault; 7] = [
     LIMITED,
 ];
 
+/// The temporary faults of calls that are not carried out.
+pub(super) const WITHOUT_EFFECT: [InjectedFault; 5] = [
+    InjectedFault::CutBefore,
+    InjectedFault::ServerError,
+    InjectedFault::Unavailable,
+    InjectedFault::HtmlPage,
+    LIMITED,
+];
+
 /// Each fault once, and twice in a row.
 pub async fn every_fault_of_the_publish_call_publishes_once<N: FakePlatform>() {
     let harness = AdapterHarness::<N>::new().await;
@@ -153,16 +162,7 @@ pub async fn failed_look_up_decides_nothing<N: FakePlatform>() {
 
     for wait in [TimeDelta::seconds(2), TimeDelta::minutes(5), TimeDelta::hours(3)] {
         harness.clock.advance(wait);
-        for fault in [
-            InjectedFault::CutBefore,
-            InjectedFault::ServerError,
-            InjectedFault::Unavailable,
-            InjectedFault::HtmlPage,
-            LIMITED,
-        ] {
-            if !harness.fake.can_fail(Call::LookUp, fault) {
-                continue;
-            }
+        for fault in WITHOUT_EFFECT.into_iter().filter(|it| harness.fake.can_fail(Call::LookUp, *it)) {
             harness.fake.inject_fault(Call::LookUp, fault, 3);
             // If repeating the call settles it, the repetition meets the fault, too.
             harness.fake.inject_fault(Call::Publish, fault, 3);
