@@ -1,7 +1,7 @@
 //! TikTok: one account, and an app with Login Kit for web and the Content Posting API.
 //!
 //! Source: TikTok's documentation of the API v2 in 2026, independently of the adapter. Unknown fields
-//! are refused. Not simulated: videos from URLs, cancellation, webhooks, `WebM`, limits other than two.
+//! are refused. Not simulated: videos from URLs, cancellation, webhooks, `WebM`, limits.
 
 mod access;
 mod fake_platform;
@@ -25,7 +25,6 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use self::posts::Post;
-use crate::fake::limits::Limits;
 use crate::fake::oauth::{self, Client, Pkce, Rules};
 use crate::fake::server;
 
@@ -75,8 +74,6 @@ struct Memory {
     fetched_urls: Vec<String>,
     is_private: bool,
     is_unaudited: bool,
-    /// `None` if the limits are not enforced.
-    limits: Option<Limits>,
 }
 
 impl<const DIRECT: bool, const VIDEOS: bool> TikTok<DIRECT, VIDEOS> {
@@ -118,11 +115,6 @@ impl<const DIRECT: bool, const VIDEOS: bool> TikTok<DIRECT, VIDEOS> {
     pub fn loses_audit(&self, is_private: bool) {
         let mut memory = self.fake.memory();
         (memory.is_unaudited, memory.is_private) = (true, is_private);
-    }
-
-    /// Enforces 6 init calls per minute and endpoint, and 5 unfinished posts per day in the inbox.
-    pub fn enforces_limits(&self) {
-        self.fake.memory().limits = Some(Limits::default());
     }
 
     /// The user opens all notifications in the inbox, and posts their files publicly.

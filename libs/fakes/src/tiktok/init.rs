@@ -12,7 +12,6 @@ use url::Url;
 use super::posts::Post;
 use super::upload::{self, Upload};
 use super::{ApiError, ApiResult, Fake, Memory, fields, invalid, refusal, success};
-use crate::fake::limits::{Limit, WindowStart};
 use crate::fake::oauth::Grant;
 use crate::meta::fetched::{NotFetched, fetch};
 
@@ -21,8 +20,6 @@ pub(super) const INBOX_VIDEO: &str = "/v2/post/publish/inbox/video/init/";
 pub(super) const PHOTOS: &str = "/v2/post/publish/content/init/";
 
 const MAX_PHOTOS: usize = 35;
-
-const MAX_PENDING: usize = 5;
 
 /// How long the creator's info counts as recent.
 const RECENT: TimeDelta = TimeDelta::minutes(5);
@@ -36,7 +33,7 @@ pub(super) async fn direct_video(State(fake): State<Arc<Fake>>, headers: HeaderM
     fields::check(&request["post_info"], known)?;
     let text = text(&request, "title", 2_200)?;
     let publish_id = "v_pub_file~v2-1.".to_owned();
-    fake.begin_video(DIRECT_VIDEO, &grant, Post { publish_id, request, text, is_direct: true, ..Post::default() })
+    fake.begin_video(&grant, Post { publish_id, request, text, is_direct: true, ..Post::default() })
 }
 
 /// `POST /v2/post/publish/inbox/video/init/`
@@ -44,7 +41,7 @@ pub(super) async fn inbox_video(State(fake): State<Arc<Fake>>, headers: HeaderMa
     let grant = fake.accept(&headers, INBOX_VIDEO, &["video.upload"])?;
     let request = fields::body(&headers, &body, "source_info:object!")?;
     let publish_id = "v_inbox_file~v2.".to_owned();
-    fake.begin_video(INBOX_VIDEO, &grant, Post { publish_id, request, ..Post::default() })
+    fake.begin_video(&grant, Post { publish_id, request, ..Post::default() })
 }
 
 /// `POST /v2/post/publish/content/init/`
@@ -74,7 +71,7 @@ pub(super) async fn photos(State(fake): State<Arc<Fake>>, headers: HeaderMap, bo
     text(&request, "title", 90)?;
     let text = text(&request, "description", 4_000)?;
     let post = Post { publish_id: "p_pub_url~v2.".to_owned(), request, text, is_direct, ..Post::default() };
-    let post = fake.memory().check(PHOTOS, &grant, &urls, Post { begun_at: fake.clock.now(), ..post })?;
+    let post = fake.memory().check(&grant, &urls, Post { begun_at: fake.clock.now(), ..post })?;
 
     let (files, reason) = fetch_all(&urls).await;
     let mut memory = fake.memory();
@@ -107,12 +104,12 @@ fn text(request: &Value, name: &str, max: usize) -> Result<String, ApiError> {
 }
 
 impl Fake {
-    fn begin_video(&self, path: &'static str, grant: &Grant, post: Post) -> ApiResult {
+    fn begin_video(&self, grant: &Grant, post: Post) -> ApiResult {
         let upload = Upload::plan(&post.request["source_info"])?;
         let upload_url = format!("{}{}?{}", self.base_url(), upload::PATH, upload.query);
         let post = Post { upload: Some(upload), begun_at: self.clock.now(), ..post };
         let mut memory = self.memory();
-        let post = memory.check(path, grant, &[], post)?;
+        let post = memory.check(grant, &[], post)?;
         let publish_id = &memory.add(post).publish_id;
         Ok(success(&json!({ "publish_id": publish_id, "upload_url": upload_url })))
     }
@@ -120,23 +117,8 @@ impl Fake {
 
 impl Memory {
     /// Accepts a post whose fields are valid.
-    fn check(&mut self, path: &'static str, grant: &Grant, urls: &[String], post: Post) -> Result<Post, ApiError> {
+    fn check(&mut self, grant: &Grant, urls: &[String], post: Post) -> Result<Post, ApiError> {
         let (now, info) = (post.begun_at, &post.request["post_info"]);
-        let limit =
-            Limit { name: path, max: 6, period: TimeDelta::minutes(1), window_start: WindowStart::FirstRequest };
-        let is_pending = |it: &&Post| {
-            let has_ended = it.posted_at.is_some() || it.fail_reason.is_some();
-            !it.is_direct && !has_ended && now - it.begun_at < TimeDelta::days(1)
-        };
-        let pending = self.posts.iter().filter(is_pending).count();
-        if let Some(limits) = &mut self.limits {
-            if limits.count(limit, &grant.access_token, 1, now).is_exceeded {
-                return Err(refusal(429, "rate_limit_exceeded", "The API rate limit was exceeded."));
-            }
-            if !post.is_direct && MAX_PENDING <= pending {
-                return Err(refusal(403, "spam_risk_too_many_pending_share", "The daily upload cap is reached."));
-            }
-        }
         if !urls.iter().all(|it| self.owns(it)) {
             return Err(refusal(403, "url_ownership_unverified", "Verify the ownership of the URL prefix or domain."));
         }
