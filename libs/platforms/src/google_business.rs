@@ -172,7 +172,6 @@ pub(crate) struct GoogleBusiness {
     oauth: OAuth2,
 }
 
-#[async_trait::async_trait]
 impl OAuthAdapter for GoogleBusiness {
     const NAME: &'static str = NAME;
     const RENEWAL: RefreshPolicy = RefreshPolicy::Rotating;
@@ -199,7 +198,6 @@ impl OAuthAdapter for GoogleBusiness {
     }
 }
 
-#[async_trait::async_trait]
 impl PublishAdapter for GoogleBusiness {
     const TITLE: &'static str = TITLE;
     const FETCHES_FILES: bool = true;

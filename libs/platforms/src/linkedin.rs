@@ -184,7 +184,6 @@ pub(crate) struct LinkedIn {
     replay: bool,
 }
 
-#[async_trait::async_trait]
 impl OAuthAdapter for LinkedIn {
     const NAME: &'static str = NAME;
     /// Used if LinkedIn has approved the app; otherwise there is no refresh token.
@@ -288,7 +287,6 @@ fn link(name: &str) -> String {
     format!("https://www.linkedin.com/feed/update/{name}/")
 }
 
-#[async_trait::async_trait]
 impl PublishAdapter for LinkedIn {
     const TITLE: &'static str = TITLE;
     const SETTLE_TIME: TimeDelta = SETTLE_TIME;

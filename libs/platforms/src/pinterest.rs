@@ -221,7 +221,6 @@ pub(crate) enum Uploaded {
     },
 }
 
-#[async_trait::async_trait]
 impl OAuthAdapter for Pinterest {
     const NAME: &'static str = NAME;
     const RENEWAL: RefreshPolicy = RefreshPolicy::Rotating;
@@ -292,7 +291,6 @@ impl OAuthAdapter for Pinterest {
     }
 }
 
-#[async_trait::async_trait]
 impl PublishAdapter for Pinterest {
     const TITLE: &'static str = TITLE;
     const FETCHES_FILES: bool = true;

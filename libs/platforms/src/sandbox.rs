@@ -244,7 +244,6 @@ fn alt_text_by_id<'a>(file: &PreparedFile<'a, String>) -> Option<(&'a str, &'a s
     Some((file.uploaded.as_str(), file.attachment.alt_text.as_ref()?.as_str()))
 }
 
-#[async_trait::async_trait]
 impl OAuthAdapter for Sandbox {
     const NAME: &'static str = NAME;
     const RENEWAL: RefreshPolicy = RefreshPolicy::Rotating;
@@ -281,7 +280,6 @@ impl OAuthAdapter for Sandbox {
     }
 }
 
-#[async_trait::async_trait]
 impl PublishAdapter for Sandbox {
     const TITLE: &'static str = TITLE;
     const SETTLE_TIME: TimeDelta = SETTLE_TIME;

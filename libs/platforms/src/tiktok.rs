@@ -176,7 +176,6 @@ impl TikTok {
     }
 }
 
-#[async_trait::async_trait]
 impl OAuthAdapter for TikTok {
     const NAME: &'static str = NAME;
     const RENEWAL: RefreshPolicy = RefreshPolicy::Rotating;

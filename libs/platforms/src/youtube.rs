@@ -297,7 +297,6 @@ impl YouTube {
     }
 }
 
-#[async_trait::async_trait]
 impl OAuthAdapter for YouTube {
     const NAME: &'static str = NAME;
     const RENEWAL: RefreshPolicy = RefreshPolicy::Rotating;

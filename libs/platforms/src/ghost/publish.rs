@@ -10,7 +10,6 @@ use super::{Ghost, Grant, NEWSLETTER, TITLE};
 use crate::kit::{CallError, Effect, ErrorKind, File, LookUpMethod, MediaSource, Prepared, PublishAdapter, UploadStep};
 use crate::publish_request::PublishRequest;
 
-#[async_trait::async_trait]
 impl PublishAdapter for Ghost {
     const TITLE: &'static str = TITLE;
 

@@ -1,6 +1,8 @@
 //! What an adapter contributes to connecting an account through OAuth 2. The kit has the rest of [`Platform`] and
 //! [`Connect`].
 
+use std::future::ready;
+
 use chrono::{DateTime, Utc};
 use domain::connection::AccountInfo;
 use domain::delivery::AttemptError;
@@ -18,7 +20,6 @@ use crate::platform::{Connect, Platform};
 use crate::redaction::without_token;
 use crate::refresh_policy::RefreshPolicy;
 
-#[async_trait::async_trait]
 pub(crate) trait OAuthAdapter: Send + Sync {
     /// The platform's name in paths and in `provider`.
     const NAME: &'static str;
@@ -34,22 +35,32 @@ pub(crate) trait OAuthAdapter: Send + Sync {
     fn rules(&self) -> Rules;
 
     /// At least one.
-    async fn accounts(&self, auth: Auth<'_>) -> Result<Grant, CallError>;
+    fn accounts(&self, auth: Auth<'_>) -> impl Future<Output = Result<Grant, CallError>> + Send;
 
     /// The current account info; `None` if the grant no longer covers the account.
-    async fn account(&self, auth: Auth<'_>, profile: &AccountInfo) -> Result<Option<AccountDetails>, CallError> {
-        let Grant { accounts, .. } = self.accounts(auth).await?;
-        Ok(accounts.into_iter().find(|it| it.profile.account_id == profile.account_id))
+    fn account(
+        &self,
+        auth: Auth<'_>,
+        profile: &AccountInfo,
+    ) -> impl Future<Output = Result<Option<AccountDetails>, CallError>> + Send {
+        async move {
+            let Grant { accounts, .. } = self.accounts(auth).await?;
+            Ok(accounts.into_iter().find(|it| it.profile.account_id == profile.account_id))
+        }
     }
 
-    async fn choices(&self, request: &ChoicesRequest<'_>, auth: Auth<'_>) -> Result<Vec<Choice>, CallError> {
+    fn choices(
+        &self,
+        request: &ChoicesRequest<'_>,
+        auth: Auth<'_>,
+    ) -> impl Future<Output = Result<Vec<Choice>, CallError>> + Send {
         let _ = (request, auth);
-        Ok(Vec::new())
+        ready(Ok(Vec::new()))
     }
 
-    async fn creator_info(&self, auth: Auth<'_>) -> Result<Option<CreatorInfo>, CallError> {
+    fn creator_info(&self, auth: Auth<'_>) -> impl Future<Output = Result<Option<CreatorInfo>, CallError>> + Send {
         let _ = auth;
-        Ok(None)
+        ready(Ok(None))
     }
 }
 

@@ -4,6 +4,8 @@
 mod look_up;
 mod upload;
 
+use std::future::ready;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::delivery::{AttemptError, LookUpPolicy, Published, Resolution};
 use domain::media::Attachment;
@@ -29,7 +31,6 @@ const SNAPSHOT_LEAD: TimeDelta = TimeDelta::seconds(20);
 /// How long after the due second a post waits for that snapshot.
 const SNAPSHOT_TIMEOUT: TimeDelta = TimeDelta::minutes(2);
 
-#[async_trait::async_trait]
 pub(crate) trait PublishAdapter: Platform {
     const TITLE: &'static str;
 
@@ -54,96 +55,100 @@ pub(crate) trait PublishAdapter: Platform {
     fn media_source(&self, request: &PublishRequest<'_>, file: &Attachment) -> MediaSource;
 
     /// The first step of a file: the upload, or its beginning. Repeated after a crash.
-    async fn upload(
+    fn upload(
         &self,
         request: &PublishRequest<'_>,
         file: &File<'_>,
-    ) -> Result<UploadStep<Self::Uploaded>, CallError>;
+    ) -> impl Future<Output = Result<UploadStep<Self::Uploaded>, CallError>> + Send;
 
     /// Sends one part of [`UploadStep::Parts`]. Returns what the platform returned for it, which
     /// may be empty.
-    async fn send_part(
+    fn send_part(
         &self,
         request: &PublishRequest<'_>,
         file: &File<'_>,
         state: &UploadState,
         part: Part,
-    ) -> Result<String, CallError> {
+    ) -> impl Future<Output = Result<String, CallError>> + Send {
         let _ = (request, file, state, part);
-        Err(not_implemented("sends no parts"))
+        ready(Err(not_implemented("sends no parts")))
     }
 
     /// Called once all parts have arrived.
-    async fn finish_upload(
+    fn finish_upload(
         &self,
         request: &PublishRequest<'_>,
         file: &File<'_>,
         state: &UploadState,
-    ) -> Result<UploadStep<Self::Uploaded>, CallError> {
+    ) -> impl Future<Output = Result<UploadStep<Self::Uploaded>, CallError>> + Send {
         let _ = (request, file, state);
-        Err(not_implemented("finishes no uploads"))
+        ready(Err(not_implemented("finishes no uploads")))
     }
 
-    async fn upload_status(
+    fn upload_status(
         &self,
         request: &PublishRequest<'_>,
         file: &File<'_>,
         state: &UploadState,
-    ) -> Result<UploadStep<Self::Uploaded>, CallError> {
+    ) -> impl Future<Output = Result<UploadStep<Self::Uploaded>, CallError>> + Send {
         let _ = (request, file, state);
-        Err(not_implemented("processes no files"))
+        ready(Err(not_implemented("processes no files")))
     }
 
     /// Prepares other parts of the post, such as a draft or the thumbnail of a link. Returns them, and how
     /// long the platform takes to process them. Called once after all files; a JSON value that is
     /// not null is [`Prepared::extra`] from then on.
-    async fn prepare_post(
+    fn prepare_post(
         &self,
         request: &PublishRequest<'_>,
         prepared: &Prepared<'_, Self::Uploaded>,
-    ) -> Result<(Value, TimeDelta), CallError> {
+    ) -> impl Future<Output = Result<(Value, TimeDelta), CallError>> + Send {
         let _ = (request, prepared);
-        Ok((Value::Null, TimeDelta::zero()))
+        ready(Ok((Value::Null, TimeDelta::zero())))
     }
 
     /// The publish call, for each kind of segment that the platform has. It may make no other call that changes
     /// something.
-    async fn create_post(
+    fn create_post(
         &self,
         request: &PublishRequest<'_>,
         prepared: &Prepared<'_, Self::Uploaded>,
-    ) -> Result<Published, CallError>;
+    ) -> impl Future<Output = Result<Published, CallError>> + Send;
 
     fn look_up_method(&self, request: &PublishRequest<'_>) -> LookUpMethod;
 
     /// The outcome for the post with our reference, or that of [`Self::prepare_post`]; for
     /// [`LookUpMethod::Reference`] and [`LookUpMethod::Draft`].
-    async fn find_post(
+    fn find_post(
         &self,
         request: &PublishRequest<'_>,
         prepared: &Prepared<'_, Self::Uploaded>,
-    ) -> Result<Resolution, CallError> {
+    ) -> impl Future<Output = Result<Resolution, CallError>> + Send {
         let _ = (request, prepared);
-        Err(not_implemented("finds no single post"))
+        ready(Err(not_implemented("finds no single post")))
     }
 
     /// The outcome of a publish call that returned [`CallError::accepted`] with this reference. After
     /// [`Resolution::NotPublished`], everything is prepared again.
-    async fn find_accepted(&self, request: &PublishRequest<'_>, reference: &Value) -> Result<Resolution, CallError> {
+    fn find_accepted(
+        &self,
+        request: &PublishRequest<'_>,
+        reference: &Value,
+    ) -> impl Future<Output = Result<Resolution, CallError>> + Send {
         let _ = (request, reference);
-        Err(not_implemented("accepts no posts for later"))
+        ready(Err(not_implemented("accepts no posts for later")))
     }
 
     /// A page of the account's posts, newest first; for [`LookUpMethod::List`]. `since` is a little before the publish
     /// call; `None` asks for the newest posts before it.
-    async fn list_posts(
+    fn list_posts(
         &self,
         request: &PublishRequest<'_>,
         since: Option<DateTime<Utc>>,
         page: Option<&str>,
-    ) -> Result<PostPage, CallError> {
+    ) -> impl Future<Output = Result<PostPage, CallError>> + Send {
         let _ = (request, since, page);
-        Err(not_implemented("lists no posts"))
+        ready(Err(not_implemented("lists no posts")))
     }
 
     fn compare(
@@ -161,25 +166,25 @@ pub(crate) trait PublishAdapter: Platform {
         Vec::new()
     }
 
-    async fn follow_up(
+    fn follow_up(
         &self,
         request: &PublishRequest<'_>,
         follow_up: &FollowUp<'_>,
-    ) -> Result<Followed, AttemptError> {
+    ) -> impl Future<Output = Result<Followed, AttemptError>> + Send {
         let _ = (request, follow_up);
-        Ok(Followed::Done)
+        ready(Ok(Followed::Done))
     }
 
     /// The last resort where nothing can be read.
-    async fn without_look_up(
+    fn without_look_up(
         &self,
         request: &PublishRequest<'_>,
         prepared: &Prepared<'_, Self::Uploaded>,
         since: DateTime<Utc>,
         advice: String,
-    ) -> Resolution {
+    ) -> impl Future<Output = Resolution> + Send {
         let _ = (request, prepared, since);
-        Resolution::Undeterminable { advice }
+        ready(Resolution::Undeterminable { advice })
     }
 }
 

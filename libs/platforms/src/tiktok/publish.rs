@@ -62,7 +62,6 @@ struct Begun {
     upload_url: Option<String>,
 }
 
-#[async_trait::async_trait]
 impl PublishAdapter for TikTok {
     const TITLE: &'static str = TITLE;
     const FETCHES_FILES: bool = true;

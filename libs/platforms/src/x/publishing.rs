@@ -144,7 +144,6 @@ struct Content {
     media_keys: Vec<String>,
 }
 
-#[async_trait::async_trait]
 impl PublishAdapter for X {
     const TITLE: &'static str = TITLE;
     const LOOK_UPS_ARE_BILLED: bool = true;

@@ -57,7 +57,6 @@ struct ChannelId {
     value: String,
 }
 
-#[async_trait::async_trait]
 impl PublishAdapter for YouTube {
     const TITLE: &'static str = TITLE;
     /// A video is found by its id. Comments on our own new video are distinguished by their author.

@@ -53,7 +53,6 @@ impl Platform for Scripted {
     }
 }
 
-#[async_trait::async_trait]
 impl PublishAdapter for Scripted {
     const TITLE: &'static str = "Scripted";
 
