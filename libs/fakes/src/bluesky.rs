@@ -272,7 +272,7 @@ impl FakePlatform for Bluesky {
     }
 
     /// The authorization page opens only for a request that a client pushed with its own key.
-    fn redirect_users_to(&self, _: &Self, _: Detour) -> bool {
+    fn redirect_users_to(&self, _: &str, _: Detour) -> bool {
         false
     }
 

@@ -31,7 +31,7 @@ macro_rules! conformance_tests {
         $($(
             #[tokio::test]
             async fn $check() {
-                $crate::conformance::checks::$group::$check::<$fake>().await;
+                $crate::conformance::checks::$group::$check($crate::conformance::fake_platform::start_fake::<$fake>).await;
             }
         )+)+
     };
@@ -40,8 +40,8 @@ macro_rules! conformance_tests {
 /// Passes the checks of each group to the macro of this path, for one platform.
 #[macro_export]
 macro_rules! conformance_checks {
-    ([$($with:tt)+] $fake:ty) => {
-        $($with)+! { $fake;
+    ([$($with:tt)+] $($fake:tt)+) => {
+        $($with)+! { $($fake)+;
             connecting: user_connects_an_account, denied_authorization_connects_nothing,
                 callback_is_accepted_once, callback_at_another_redirect_uri_connects_nothing,
                 code_of_one_server_is_not_sent_to_another, server_receives_no_secret_of_another_server,

@@ -87,7 +87,7 @@ impl<N: FakePlatform> Homeservers<N> {
         arguments.extend(LIFTED);
         let stack = Harness::start(&arguments).await?;
         let deployment = Deployment::new(stack.ready().clone()).await?;
-        ensure!(hostile.redirect_users_to(&honest, detour), "there is no redirect to it");
+        ensure!(hostile.redirect_users_to(&honest.detour_target(), detour), "there is no redirect to it");
         Ok(Self { hostile, honest, deployment, _stack: stack })
     }
 

@@ -5,7 +5,7 @@
 
 use std::{any::Any, panic::AssertUnwindSafe};
 
-use fakes::conformance::fake_platform::FakePlatform;
+use fakes::conformance::fake_platform::{StartFake, start_fake};
 use futures::{FutureExt, future::LocalBoxFuture};
 
 use super::scenes::Scenes;
@@ -29,16 +29,16 @@ pub async fn run(report: &mut Report, wants: impl Fn(&str) -> bool) -> Result {
         "conformance on a WordPress site",
     ];
     if wants(bluesky) {
-        bluesky::share(play::<RealBluesky>(&mut Scenes { part: bluesky, report }, &WITHOUT_PAGE)).await?;
+        bluesky::share(play(&mut Scenes { part: bluesky, report }, start_fake::<RealBluesky>, &WITHOUT_PAGE)).await?;
     }
     if wants(ghost) {
-        ghost::share(play::<RealGhost>(&mut Scenes { part: ghost, report }, &WITHOUT_PAGE)).await?;
+        ghost::share(play(&mut Scenes { part: ghost, report }, start_fake::<RealGhost>, &WITHOUT_PAGE)).await?;
     }
     if wants(matrix) {
-        matrix::share(play::<RealMatrix>(&mut Scenes { part: matrix, report }, &WITHOUT_PAGE)).await?;
+        matrix::share(play(&mut Scenes { part: matrix, report }, start_fake::<RealMatrix>, &WITHOUT_PAGE)).await?;
     }
     if wants(wordpress) {
-        play::<RealWordpress>(&mut Scenes { part: wordpress, report }, &WITH_PASSWORDS).await;
+        play(&mut Scenes { part: wordpress, report }, start_fake::<RealWordpress>, &WITH_PASSWORDS).await;
     }
     Ok(())
 }
@@ -61,23 +61,23 @@ const WITH_PASSWORDS: [&str; 3] = [
 ];
 
 /// Plays the checks of the suite one after the other.
-async fn play<N: FakePlatform + 'static>(scenes: &mut Scenes<'_>, left_out: &[&str]) {
-    for (name, check) in checks::<N>().into_iter().filter(|(name, _)| !left_out.contains(name)) {
+async fn play(scenes: &mut Scenes<'_>, start: StartFake, left_out: &[&str]) {
+    for (name, check) in checks(start).into_iter().filter(|(name, _)| !left_out.contains(name)) {
         let check = AssertUnwindSafe(check).catch_unwind().map(|ended| ended.map_err(|panic| failed(&*panic)));
         scenes.play(&name.replace('_', " "), check).await;
     }
 }
 
-fn checks<N: FakePlatform + 'static>() -> Vec<(&'static str, LocalBoxFuture<'static, ()>)> {
+fn checks(start: StartFake) -> Vec<(&'static str, LocalBoxFuture<'static, ()>)> {
     macro_rules! list {
-        ($fake:ty; $($group:ident: $($check:ident),+;)+) => {
+        ($start:expr; $($group:ident: $($check:ident),+;)+) => {
             vec![$($((
                 stringify!($check),
-                fakes::conformance::checks::$group::$check::<$fake>().boxed_local(),
+                fakes::conformance::checks::$group::$check($start).boxed_local(),
             )),+),+]
         };
     }
-    fakes::conformance_checks!([list] N)
+    fakes::conformance_checks!([list] start)
 }
 
 fn failed(panic: &(dyn Any + Send)) -> TestError {

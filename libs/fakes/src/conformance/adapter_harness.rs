@@ -29,14 +29,14 @@ use url::{Position, Url};
 
 pub use self::delivery::{DeliveryResult, Post};
 pub use self::test_files::{TestFiles, Tunnel};
-use super::fake_platform::{Decision, FakePlatform};
+use super::fake_platform::{Decision, FakePlatform, StartFake};
 
 /// The origin of the service, as platforms know it.
 pub const ORIGIN: &str = "http://127.0.0.1:3000";
 
 /// A fake, and its adapter in two programs: one connects accounts, the other publishes.
-pub struct AdapterHarness<N> {
-    pub fake: N,
+pub struct AdapterHarness<N: ?Sized = dyn FakePlatform> {
+    pub fake: Arc<N>,
     /// The time of the service and of the fake, which changes only when a test advances it.
     pub clock: Clock,
     connector: Registry<dyn Connect>,
@@ -61,42 +61,61 @@ impl<N: FakePlatform> AdapterHarness<N> {
     }
 
     pub async fn with_vault(vault: Arc<dyn Vault>) -> Self {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let clock = Clock::manual(noon());
-        let fake = N::start(clock.clone()).await;
+        let clock = manual_clock();
+        let fake = Arc::new(N::start(clock.clone()).await);
         Self::from_fake(fake, &[], vault, clock)
     }
 
     pub async fn with_settings(settings: impl FnOnce(&N) -> Value) -> Self {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let clock = Clock::manual(noon());
-        let fake = N::start(clock.clone()).await;
+        let clock = manual_clock();
+        let fake = Arc::new(N::start(clock.clone()).await);
         let settings = settings(&fake);
         Self::set_up(fake, settings, &[], Arc::new(MemoryVault::default()), clock)
     }
 
     /// A new fake, together with a second one that may be called, too.
     pub async fn with_second_fake() -> (Self, N) {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let clock = Clock::manual(noon());
+        let clock = manual_clock();
         let (fake, other) = (N::start(clock.clone()).await, N::start(clock.clone()).await);
-        (Self::from_fake(fake, &other.addresses(), Arc::new(MemoryVault::default()), clock), other)
+        (Self::from_fake(Arc::new(fake), &other.addresses(), Arc::new(MemoryVault::default()), clock), other)
     }
 
     /// A new fake, together with other servers that may be called, too.
     pub async fn with_other_servers(others: &[SocketAddr]) -> Self {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let clock = Clock::manual(noon());
-        let fake = N::start(clock.clone()).await;
+        let clock = manual_clock();
+        let fake = Arc::new(N::start(clock.clone()).await);
         Self::from_fake(fake, others, Arc::new(MemoryVault::default()), clock)
     }
+}
 
-    fn from_fake(fake: N, other_addresses: &[SocketAddr], vault: Arc<dyn Vault>, clock: Clock) -> Self {
+impl AdapterHarness {
+    /// Like [`AdapterHarness::new`], without the fake's type, so that the suite is compiled once for all fakes.
+    pub async fn start(start: StartFake) -> Self {
+        let clock = manual_clock();
+        Self::from_fake(start(clock.clone()).await, &[], Arc::new(MemoryVault::default()), clock)
+    }
+
+    /// Like [`AdapterHarness::with_second_fake`].
+    pub async fn start_with_second(start: StartFake) -> (Self, Arc<dyn FakePlatform>) {
+        let clock = manual_clock();
+        let (fake, other) = (start(clock.clone()).await, start(clock.clone()).await);
+        (Self::from_fake(fake, &other.addresses(), Arc::new(MemoryVault::default()), clock), other)
+    }
+}
+
+impl<N: FakePlatform + ?Sized> AdapterHarness<N> {
+    fn from_fake(fake: Arc<N>, other_addresses: &[SocketAddr], vault: Arc<dyn Vault>, clock: Clock) -> Self {
         let settings = fake.settings();
         Self::set_up(fake, settings, other_addresses, vault, clock)
     }
 
-    fn set_up(fake: N, settings: Value, other_addresses: &[SocketAddr], vault: Arc<dyn Vault>, clock: Clock) -> Self {
+    fn set_up(
+        fake: Arc<N>,
+        settings: Value,
+        other_addresses: &[SocketAddr],
+        vault: Arc<dyn Vault>,
+        clock: Clock,
+    ) -> Self {
         let echoes_requests = fake.echo_requests();
         let settings = PlatformSettings::from([(fake.name().to_owned(), settings)]);
         let app = fake.app_credentials();
@@ -284,6 +303,12 @@ impl<N: FakePlatform> AdapterHarness<N> {
             self.connector().revoke(&credentials, self.clock.now()).await.unwrap();
         }
     }
+}
+
+/// At noon. Also installs the TLS provider of the adapters' clients.
+fn manual_clock() -> Clock {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Clock::manual(noon())
 }
 
 /// The callback with which the platform redirects the user to this URL.

@@ -3,15 +3,24 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
 use domain::clock::Clock;
 use domain::media::MimeType;
 use domain::options::Options;
+use futures::future::BoxFuture;
 use platforms::{AppCredentials, FieldValues};
 use serde_json::{Value, json};
 use url::Url;
+
+/// [`start_fake`] of a fake.
+pub type StartFake = fn(Clock) -> BoxFuture<'static, Arc<dyn FakePlatform>>;
+
+pub fn start_fake<N: FakePlatform + 'static>(clock: Clock) -> BoxFuture<'static, Arc<dyn FakePlatform>> {
+    Box::pin(async { Arc::new(N::start(clock).await) as Arc<dyn FakePlatform> })
+}
 
 /// A platform's servers on loopback: a fake, or a real server behind a proxy that injects faults.
 ///
@@ -176,15 +185,18 @@ pub trait FakePlatform: Send + Sync {
         }
     }
 
-    /// From now on it is hostile, and leads users in this way to the page of `honest`, with the
-    /// redirect URI of its own flow. False if it cannot name another page and that page knows its
-    /// clients by keys of their own, so that only
+    /// The URL for [`FakePlatform::redirect_users_to`] of a hostile server. From now on, the metadata
+    /// of this server names it.
+    fn detour_target(&self) -> String {
+        self.base_url()
+    }
+
+    /// From now on it is hostile, and leads users in this way to the [`FakePlatform::detour_target`] of
+    /// an honest server, with the redirect URI of its own flow. False if it cannot name another page
+    /// and that page knows its clients by keys of their own, so that only
     /// `code_of_one_server_is_not_sent_to_another` applies. Required where
     /// [`FakePlatform::form_values_naming_server`].
-    fn redirect_users_to(&self, honest: &Self, detour: Detour) -> bool
-    where
-        Self: Sized,
-    {
+    fn redirect_users_to(&self, honest: &str, detour: Detour) -> bool {
         let _ = honest;
         unreachable!("users of {} name servers, and {detour:?} is not played", self.name())
     }

@@ -45,12 +45,16 @@ impl<F: FlavorType> FakePlatform for Server<F> {
     /// The honest server sends its issuer (RFC 9207). Where a server does not, the issuer of the
     /// authorization response is unknown: the hostile server has registered our redirect URI at the
     /// honest one.
-    fn redirect_users_to(&self, honest: &Self, detour: Detour) -> bool {
+    fn detour_target(&self) -> String {
+        self.promise_issuer(self.base_url());
+        self.base_url().to_owned()
+    }
+
+    fn redirect_users_to(&self, honest: &str, detour: Detour) -> bool {
         if detour == Detour::Named && !self.here.differences.metadata {
             return false;
         }
-        honest.promise_issuer(honest.base_url());
-        self.here.memory().leads_to = Some((detour, honest.base_url().to_owned()));
+        self.here.memory().leads_to = Some((detour, honest.to_owned()));
         true
     }
 

@@ -67,10 +67,14 @@ impl<const OAUTH: bool> FakePlatform for Matrix<OAUTH> {
     /// The old page redirects for both detours. The honest authorization server sends its issuer
     /// (RFC 9207). Where one does not, the issuer of the authorization response is unknown: the
     /// hostile homeserver has registered our redirect URI at the honest one.
-    fn redirect_users_to(&self, honest: &Self, detour: Detour) -> bool {
-        honest.enable_page();
-        honest.names_itself();
-        self.fake.memory().leads_to = Some((detour, honest.base_url()));
+    fn detour_target(&self) -> String {
+        self.enable_page();
+        self.names_itself();
+        self.base_url()
+    }
+
+    fn redirect_users_to(&self, honest: &str, detour: Detour) -> bool {
+        self.fake.memory().leads_to = Some((detour, honest.to_owned()));
         true
     }
 

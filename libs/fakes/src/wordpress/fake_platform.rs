@@ -74,8 +74,12 @@ impl<const PLAIN: bool> FakePlatform for Wordpress<PLAIN> {
         memory.posts.push(Post { id, slug, status, title, content, date: now, ..Post::default() });
     }
 
-    fn redirect_users_to(&self, honest: &Self, detour: Detour) -> bool {
-        self.fake.memory().leads_to = Some((detour, honest.fake.authorization_page()));
+    fn detour_target(&self) -> String {
+        self.fake.authorization_page()
+    }
+
+    fn redirect_users_to(&self, honest: &str, detour: Detour) -> bool {
+        self.fake.memory().leads_to = Some((detour, honest.to_owned()));
         true
     }
 

@@ -1,6 +1,6 @@
 use fakes::bluesky::Bluesky;
 use fakes::conformance::adapter_harness::AdapterHarness;
-use fakes::conformance::fake_platform::FakePlatform;
+use fakes::conformance::fake_platform::{FakePlatform, start_fake};
 use fakes::fake::wire::browser;
 use secrecy::ExposeSecret;
 
@@ -37,5 +37,5 @@ async fn bluesky_answers_as_recorded() {
         let url = format!("http://{}/xrpc/com.atproto.server.getSession", harness.fake.addresses()[0]);
         browser().get(url).bearer_auth(token.expose_secret()).send().await.unwrap();
     };
-    hold("bluesky", &exchanges_with::<Bluesky>(further).await, &KNOWN);
+    hold("bluesky", &exchanges_with(start_fake::<Bluesky>, further).await, &KNOWN);
 }

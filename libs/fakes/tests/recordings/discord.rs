@@ -1,5 +1,5 @@
 use fakes::conformance::adapter_harness::AdapterHarness;
-use fakes::conformance::fake_platform::FakePlatform;
+use fakes::conformance::fake_platform::{FakePlatform, start_fake};
 use fakes::discord::Discord;
 use fakes::discord::bot::{DiscordBot, FORUM};
 use fakes::fake::wire::browser;
@@ -27,12 +27,12 @@ async fn discord_answers_as_recorded() {
         let mut post = harness.post(&account, &"x".repeat(2_001), Vec::new());
         harness.deliver(&mut post).await.unwrap_err();
     };
-    let mut exchanges = exchanges_with::<Discord>(further).await;
+    let mut exchanges = exchanges_with(start_fake::<Discord>, further).await;
     let further = async {
         thread().await;
         reply().await;
     };
-    exchanges.extend(exchanges_with::<DiscordBot>(further).await);
+    exchanges.extend(exchanges_with(start_fake::<DiscordBot>, further).await);
     hold("discord", &exchanges, &KNOWN);
 }
 

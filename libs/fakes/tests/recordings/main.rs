@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fakes::conformance::adapter_harness::AdapterHarness;
 use fakes::conformance::checks::{connecting, credentials, publishing, recognition, troubles};
-use fakes::conformance::fake_platform::FakePlatform;
+use fakes::conformance::fake_platform::StartFake;
 use fakes::conformance::shape::{DifferenceKind, Shape, differences};
 use fakes::fake::exchanges::{self, Exchange};
 use platforms::recordings::{Recording, fields_read};
@@ -31,33 +31,33 @@ struct KnownDifferences {
 /// The exchanges of a fake with its adapter: accounts are connected, refreshed and disconnected,
 /// and posts of all kinds are published or refused. `further` adds exchanges specific to this
 /// platform.
-async fn exchanges_with<N: FakePlatform>(further: impl Future<Output = ()>) -> Vec<Exchange> {
+async fn exchanges_with(start: StartFake, further: impl Future<Output = ()>) -> Vec<Exchange> {
     let journey = async {
-        connecting::callback_is_accepted_once::<N>().await;
-        connecting::form_values_may_be_sufficient::<N>().await;
-        connecting::invalid_form_values_are_refused_with_a_message::<N>().await;
-        credentials::expired_credentials_are_refreshed::<N>().await;
-        credentials::account_info_stays_the_same::<N>().await;
-        credentials::revoked_grant_is_reported_as_ended::<N>().await;
-        credentials::disconnecting_revokes_the_grant::<N>().await;
-        publishing::text_is_published_once::<N>().await;
-        publishing::every_supported_file_type_is_published::<N>().await;
-        publishing::maximum_number_of_files_is_published_in_order::<N>().await;
-        recognition::lost_post_is_found_among_manual_posts::<N>().await;
-        troubles::refusal_is_final_and_has_the_reason::<N>().await;
-        troubles::rate_limit_delays_the_post::<N>().await;
-        troubles::lost_response_is_found_hours_later::<N>().await;
-        troubles::every_fault_of_an_upload_publishes_once::<N>().await;
-        troubles::only_an_ended_grant_asks_for_reconnection::<N>().await;
-        choices::<N>().await;
+        connecting::callback_is_accepted_once(start).await;
+        connecting::form_values_may_be_sufficient(start).await;
+        connecting::invalid_form_values_are_refused_with_a_message(start).await;
+        credentials::expired_credentials_are_refreshed(start).await;
+        credentials::account_info_stays_the_same(start).await;
+        credentials::revoked_grant_is_reported_as_ended(start).await;
+        credentials::disconnecting_revokes_the_grant(start).await;
+        publishing::text_is_published_once(start).await;
+        publishing::every_supported_file_type_is_published(start).await;
+        publishing::maximum_number_of_files_is_published_in_order(start).await;
+        recognition::lost_post_is_found_among_manual_posts(start).await;
+        troubles::refusal_is_final_and_has_the_reason(start).await;
+        troubles::rate_limit_delays_the_post(start).await;
+        troubles::lost_response_is_found_hours_later(start).await;
+        troubles::every_fault_of_an_upload_publishes_once(start).await;
+        troubles::only_an_ended_grant_asks_for_reconnection(start).await;
+        choices(start).await;
         further.await;
     };
     exchanges::record_exchanges(Box::pin(journey)).await
 }
 
 /// Reads the choices of all options that a post needs.
-async fn choices<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+async fn choices(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let account = harness.connect().await;
     for (option, _) in harness.fake.options().iter() {
         harness.choices(&account, option).await.unwrap();

@@ -1,5 +1,6 @@
 use domain::media::MimeType;
 use fakes::conformance::adapter_harness::AdapterHarness;
+use fakes::conformance::fake_platform::start_fake;
 use fakes::conformance::samples::sample;
 use fakes::fake::wire::browser;
 use fakes::mastodon::Server;
@@ -34,5 +35,5 @@ async fn mastodon_answers_as_recorded() {
             call.bearer_auth(account.credentials.access_token.expose_secret()).send().await.unwrap();
         }
     };
-    hold("mastodon", &exchanges_with::<Server>(further).await, &KNOWN);
+    hold("mastodon", &exchanges_with(start_fake::<Server>, further).await, &KNOWN);
 }

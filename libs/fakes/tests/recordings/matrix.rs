@@ -1,5 +1,5 @@
 use fakes::conformance::adapter_harness::AdapterHarness;
-use fakes::conformance::fake_platform::FakePlatform;
+use fakes::conformance::fake_platform::{FakePlatform, start_fake};
 use fakes::matrix::Matrix;
 
 use crate::{KnownDifferences, exchanges_with, hold};
@@ -22,5 +22,5 @@ async fn matrix_answers_as_recorded() {
         typed.insert("password".to_owned(), harness.fake.own_token().into());
         harness.authorize(&typed).await.unwrap();
     };
-    hold("matrix", &exchanges_with::<Matrix>(further).await, &KNOWN);
+    hold("matrix", &exchanges_with(start_fake::<Matrix>, further).await, &KNOWN);
 }

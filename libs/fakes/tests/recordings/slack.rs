@@ -1,7 +1,7 @@
 use chrono::TimeDelta;
 use domain::media::{AltText, MimeType};
 use fakes::conformance::adapter_harness::AdapterHarness;
-use fakes::conformance::fake_platform::FakePlatform;
+use fakes::conformance::fake_platform::{FakePlatform, start_fake};
 use fakes::conformance::samples::sample;
 use fakes::fake::wire::browser;
 use fakes::slack::Slack;
@@ -25,7 +25,7 @@ const KNOWN: KnownDifferences = KnownDifferences {
 
 #[tokio::test]
 async fn slack_answers_as_recorded() {
-    hold("slack", &exchanges_with::<Slack>(further()).await, &KNOWN);
+    hold("slack", &exchanges_with(start_fake::<Slack>, further()).await, &KNOWN);
 }
 
 async fn further() {

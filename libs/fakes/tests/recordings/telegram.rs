@@ -1,5 +1,5 @@
 use fakes::conformance::adapter_harness::AdapterHarness;
-use fakes::conformance::fake_platform::FakePlatform;
+use fakes::conformance::fake_platform::{FakePlatform, start_fake};
 use fakes::telegram::{GROUP, Telegram};
 
 use crate::{KnownDifferences, exchanges_with, hold};
@@ -25,5 +25,5 @@ async fn telegram_answers_as_recorded() {
         typed.insert("chat".to_owned(), GROUP.to_string().into());
         harness.authorize(&typed).await.unwrap();
     };
-    hold("telegram", &exchanges_with::<Telegram>(further).await, &KNOWN);
+    hold("telegram", &exchanges_with(start_fake::<Telegram>, further).await, &KNOWN);
 }

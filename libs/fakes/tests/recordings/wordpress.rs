@@ -1,3 +1,4 @@
+use fakes::conformance::fake_platform::start_fake;
 use fakes::wordpress::Wordpress;
 
 use crate::{KnownDifferences, exchanges_with, hold};
@@ -6,5 +7,5 @@ const KNOWN: KnownDifferences = KnownDifferences { differences: &[], unmet: &[] 
 
 #[tokio::test]
 async fn wordpress_answers_as_recorded() {
-    hold("wordpress", &exchanges_with::<Wordpress<false>>(async {}).await, &KNOWN);
+    hold("wordpress", &exchanges_with(start_fake::<Wordpress<false>>, async {}).await, &KNOWN);
 }

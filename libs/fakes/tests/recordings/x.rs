@@ -1,3 +1,4 @@
+use fakes::conformance::fake_platform::start_fake;
 use fakes::x::X;
 
 use crate::{KnownDifferences, exchanges_with, hold};
@@ -19,5 +20,5 @@ const KNOWN: KnownDifferences = KnownDifferences {
 
 #[tokio::test]
 async fn x_answers_as_recorded() {
-    hold("x", &exchanges_with::<X>(async {}).await, &KNOWN);
+    hold("x", &exchanges_with(start_fake::<X>, async {}).await, &KNOWN);
 }

@@ -62,7 +62,7 @@ impl Post<'_> {
     }
 }
 
-impl<N: FakePlatform> AdapterHarness<N> {
+impl<N: FakePlatform + ?Sized> AdapterHarness<N> {
     pub fn lead(&self, media: &[Attachment]) -> Option<TimeDelta> {
         LeadTimesByPlatform::default().before(self.fake.name(), media)
     }

@@ -8,7 +8,7 @@ use super::AdapterHarness;
 use crate::conformance::fake_platform::{Call, FakePlatform};
 use crate::conformance::samples::{Sample, sample};
 
-impl<N: FakePlatform> AdapterHarness<N> {
+impl<N: FakePlatform + ?Sized> AdapterHarness<N> {
     /// The type of a file that a post can have alone: an image, unless every post needs a video, or the fake is about
     /// posts with videos.
     pub fn main_type(&self, account: &Account) -> MimeType {

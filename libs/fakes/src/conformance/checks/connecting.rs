@@ -7,11 +7,11 @@ use secrecy::ExposeSecret;
 
 use super::troubles::WITHOUT_EFFECT;
 use crate::conformance::adapter_harness::{AdapterHarness, ORIGIN, callback_at};
-use crate::conformance::fake_platform::{Call, Decision, Detour, FakePlatform};
+use crate::conformance::fake_platform::{Call, Decision, Detour, StartFake};
 
 /// The account has everything that a user and a post need.
-pub async fn user_connects_an_account<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn user_connects_an_account(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
 
     let account = harness.connect().await;
 
@@ -27,8 +27,8 @@ pub async fn user_connects_an_account<N: FakePlatform>() {
 }
 
 /// Nothing is connected, and the user reads that access was denied.
-pub async fn denied_authorization_connects_nothing<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn denied_authorization_connects_nothing(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     if !harness.fake.has_authorization_page() {
         return;
     }
@@ -41,8 +41,8 @@ pub async fn denied_authorization_connects_nothing<N: FakePlatform>() {
 }
 
 /// A used, forged or missing code connects nothing.
-pub async fn callback_is_accepted_once<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn callback_is_accepted_once(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     if !harness.fake.has_authorization_page() {
         return;
     }
@@ -64,8 +64,8 @@ pub async fn callback_is_accepted_once<N: FakePlatform>() {
     assert!(harness.complete(&empty).await.is_err());
 }
 
-pub async fn callback_at_another_redirect_uri_connects_nothing<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn callback_at_another_redirect_uri_connects_nothing(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     if !harness.fake.has_authorization_page() {
         return;
     }
@@ -86,8 +86,8 @@ pub async fn callback_at_another_redirect_uri_connects_nothing<N: FakePlatform>(
 /// The code of one server is not sent to another server that a user named (mix-up attack: RFC 9700,
 /// section 4.4). A hostile server sends the user on to an honest one, with the state of its own
 /// connect flow; the honest one issues a code and redirects the user to us.
-pub async fn code_of_one_server_is_not_sent_to_another<N: FakePlatform>() {
-    let (harness, honest) = AdapterHarness::<N>::with_second_fake().await;
+pub async fn code_of_one_server_is_not_sent_to_another(start: StartFake) {
+    let (harness, honest) = AdapterHarness::start_with_second(start).await;
     let (Some(hostile_values), Some(honest_values)) =
         (harness.fake.form_values_naming_server(), honest.form_values_naming_server())
     else {
@@ -116,11 +116,11 @@ pub async fn code_of_one_server_is_not_sent_to_another<N: FakePlatform>() {
 
 /// A hostile server leads the user to the page of an honest one, which sends its code or password
 /// to the requested redirect URI. Neither that nor a token from it reaches the hostile server.
-pub async fn server_receives_no_secret_of_another_server<N: FakePlatform>() {
+pub async fn server_receives_no_secret_of_another_server(start: StartFake) {
     for detour in [Detour::Named, Detour::Redirected] {
-        let (hostile, honest) = AdapterHarness::<N>::with_second_fake().await;
+        let (hostile, honest) = AdapterHarness::start_with_second(start).await;
         let Some(values) = hostile.fake.form_values_naming_server() else { return };
-        if !hostile.fake.redirect_users_to(&honest, detour) {
+        if !hostile.fake.redirect_users_to(&honest.detour_target(), detour) {
             continue;
         }
         let (url, callback) = match hostile.authorize(&values).await {
@@ -148,8 +148,8 @@ pub async fn server_receives_no_secret_of_another_server<N: FakePlatform>() {
 
 /// After an hour, no platform accepts the code. Where there is no code, the connect flow itself has
 /// ended.
-pub async fn late_callback_connects_nothing<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn late_callback_connects_nothing(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     if !harness.fake.has_authorization_page() || harness.fake.proof_parameter() != "code" {
         return;
     }
@@ -161,8 +161,8 @@ pub async fn late_callback_connects_nothing<N: FakePlatform>() {
 }
 
 /// Every typed value has a result with a message, and none leads to a call inside our network.
-pub async fn invalid_form_values_are_refused_with_a_message<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn invalid_form_values_are_refused_with_a_message(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let nonsense = [
         " ",
         "@",
@@ -193,8 +193,8 @@ pub async fn invalid_form_values_are_refused_with_a_message<N: FakePlatform>() {
 
 /// If the platform does not respond, or its response is invalid, the user is asked to try again,
 /// and a second attempt works.
-pub async fn failing_platform_connects_nothing_and_reports_it<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn failing_platform_connects_nothing_and_reports_it(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     for fault in WITHOUT_EFFECT.into_iter().filter(|it| harness.fake.can_fail(Call::Exchange, *it)) {
         let error = if harness.fake.has_authorization_page() {
             let callback = harness.callback_after(Decision::Allow).await;
@@ -210,8 +210,8 @@ pub async fn failing_platform_connects_nothing_and_reports_it<N: FakePlatform>()
 }
 
 /// Where an account can be connected without the platform's page, it is the same account.
-pub async fn form_values_may_be_sufficient<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn form_values_may_be_sufficient(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let Some(values) = harness.fake.direct_form_values() else { return };
     let expected = harness.connect().await;
 

@@ -7,12 +7,12 @@ use secrecy::ExposeSecret;
 
 use super::troubles::WITHOUT_EFFECT;
 use crate::conformance::adapter_harness::AdapterHarness;
-use crate::conformance::fake_platform::{Call, FakePlatform};
+use crate::conformance::fake_platform::{Call, StartFake};
 use crate::conformance::samples::sample;
 
 /// Credentials are refreshed several times, and the new ones work.
-pub async fn expired_credentials_are_refreshed<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn expired_credentials_are_refreshed(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let account = harness.connect().await;
     if !harness.can_refresh() || harness.publisher().refresh_policy() == RefreshPolicy::Updating {
         return;
@@ -41,7 +41,7 @@ pub async fn expired_credentials_are_refreshed<N: FakePlatform>() {
 
 /// For tokens that are exchanged for ones that last longer: the exchange works again and again in
 /// time, and an expired token is gone.
-async fn check_extension_before_expiry<N: FakePlatform>(harness: &AdapterHarness<N>, account: &Account) {
+async fn check_extension_before_expiry(harness: &AdapterHarness, account: &Account) {
     for round in 0..3 {
         let old = harness.credentials().await.unwrap();
         harness.clock.skip_to(harness.publisher().refresh_policy().due_at(&old, harness.clock.now()));
@@ -63,8 +63,8 @@ async fn check_extension_before_expiry<N: FakePlatform>(harness: &AdapterHarness
 
 /// Account info stays as it was when the account was connected. For a revoked grant, the adapter
 /// reports that, or nothing.
-pub async fn account_info_stays_the_same<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn account_info_stays_the_same(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let account = harness.connect().await;
     let read_details =
         async || harness.connector().account_details(&account.profile, &account.credentials, harness.clock.now()).await;
@@ -77,15 +77,15 @@ pub async fn account_info_stays_the_same<N: FakePlatform>() {
 }
 
 /// Only the platform itself can end a grant.
-pub async fn temporary_error_does_not_end_a_grant<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn temporary_error_does_not_end_a_grant(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     harness.connect().await;
     if harness.can_refresh() {
         check_temporary_refresh_errors(&harness).await;
     }
 }
 
-async fn check_temporary_refresh_errors<N: FakePlatform>(harness: &AdapterHarness<N>) {
+async fn check_temporary_refresh_errors(harness: &AdapterHarness) {
     if harness.is_extending() {
         // Some platforms do not extend young tokens.
         harness.clock.advance(TimeDelta::days(2));
@@ -99,8 +99,8 @@ async fn check_temporary_refresh_errors<N: FakePlatform>(harness: &AdapterHarnes
 }
 
 /// Then the user can be asked to reconnect the account.
-pub async fn revoked_grant_is_reported_as_ended<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn revoked_grant_is_reported_as_ended(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     harness.connect().await;
     harness.fake.revoke();
 
@@ -112,8 +112,8 @@ pub async fn revoked_grant_is_reported_as_ended<N: FakePlatform>() {
 }
 
 /// Disconnecting leaves no grant on the platform, and may be repeated.
-pub async fn disconnecting_revokes_the_grant<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn disconnecting_revokes_the_grant(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let account = harness.connect().await;
     if !harness.fake.revokes_grants() {
         return;
@@ -136,8 +136,8 @@ pub async fn disconnecting_revokes_the_grant<N: FakePlatform>() {
 }
 
 /// Two users of a deployment connected one account, and the first disconnects it.
-pub async fn grant_of_another_user_is_not_revoked<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn grant_of_another_user_is_not_revoked(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let (first, second) = (harness.connect().await, harness.connect().await);
 
     if !harness.fake.revokes_grants() {
@@ -158,8 +158,8 @@ pub async fn grant_of_another_user_is_not_revoked<N: FakePlatform>() {
 }
 
 /// Like the grant of a platform's page, though the calls may differ.
-pub async fn grant_without_page_is_refreshed_and_revoked<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn grant_without_page_is_refreshed_and_revoked(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     if harness.connect_directly().await.is_none() || !harness.fake.revokes_direct_grants() {
         return;
     }

@@ -7,7 +7,7 @@ use platforms::RefreshError;
 
 use crate::conformance::adapter_harness::AdapterHarness;
 use crate::conformance::adapter_harness::files::needs_media;
-use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use crate::conformance::fake_platform::{Call, InjectedFault, StartFake};
 use crate::conformance::samples::sample;
 
 /// Statuses that nginx, Cloudflare and firewalls send themselves; 5xx is in `troubles.rs`.
@@ -36,15 +36,15 @@ fn is_final(error: &AttemptError) -> bool {
     matches!(error, AttemptError::Refused { .. } | AttemptError::Unauthorized { .. })
 }
 
-fn copies<N: FakePlatform>(harness: &AdapterHarness<N>, text: &str) -> usize {
+fn copies(harness: &AdapterHarness, text: &str) -> usize {
     let shown = harness.fake.displayed_text(text);
     harness.fake.public_posts().iter().filter(|it| it.text == shown).count()
 }
 
 /// Each page once, and twice in a row. An intermediary cannot refuse a post, and says nothing about
 /// its grant.
-pub async fn an_error_page_at_the_publish_call_delays_the_post<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn an_error_page_at_the_publish_call_delays_the_post(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let account = harness.connect().await;
     let mut violations = Violations::default();
     let later = MAY_BE_FORWARDED.into_iter().filter(|it| !STATUSES.contains(it));
@@ -81,10 +81,10 @@ pub async fn an_error_page_at_the_publish_call_delays_the_post<N: FakePlatform>(
 
 /// An intermediary replaced the response to a call that was carried out. If the post cannot be
 /// looked up, only some statuses allow for that.
-pub async fn a_post_behind_an_error_page_is_not_sent_twice<N: FakePlatform>() {
+pub async fn a_post_behind_an_error_page_is_not_sent_twice(start: StartFake) {
     let mut violations = Violations::default();
     for (status, has_picture) in [(403, true), (403, false), (408, true), (408, false), (409, false), (504, false)] {
-        let harness = AdapterHarness::<N>::new().await;
+        let harness = AdapterHarness::start(start).await;
         let account = harness.connect().await;
         let fault = InjectedFault::IntermediaryAfter { status };
         let can_look_up = harness.fake.can_look_up();
@@ -111,8 +111,8 @@ pub async fn a_post_behind_an_error_page_is_not_sent_twice<N: FakePlatform>() {
     violations.assert_empty();
 }
 
-pub async fn a_response_without_an_id_leaves_the_outcome_unknown<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn a_response_without_an_id_leaves_the_outcome_unknown(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let account = harness.connect().await;
     let mut violations = Violations::default();
     let faults = [InjectedFault::CutBody, InjectedFault::EmptyBody];
@@ -140,8 +140,8 @@ pub async fn a_response_without_an_id_leaves_the_outcome_unknown<N: FakePlatform
 }
 
 /// For each upload call, and for processing.
-pub async fn response_of_an_intermediary_delays_a_file<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn response_of_an_intermediary_delays_a_file(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let account = harness.connect().await;
     let mut violations = Violations::default();
     let pages = STATUSES.map(|status| InjectedFault::Intermediary { status });
@@ -175,8 +175,8 @@ pub async fn response_of_an_intermediary_delays_a_file<N: FakePlatform>() {
 }
 
 /// The post is public all the time.
-pub async fn an_error_page_at_a_look_up_proves_nothing<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn an_error_page_at_a_look_up_proves_nothing(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let account = harness.connect().await;
     if !harness.fake.can_look_up() {
         return;
@@ -210,8 +210,8 @@ pub async fn an_error_page_at_a_look_up_proves_nothing<N: FakePlatform>() {
 }
 
 /// Only the platform itself can end a grant.
-pub async fn an_error_page_does_not_end_a_grant<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn an_error_page_does_not_end_a_grant(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let account = harness.connect().await;
     let mut violations = Violations::default();
     let pages = STATUSES.map(|status| InjectedFault::Intermediary { status });

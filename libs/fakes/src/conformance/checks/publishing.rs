@@ -10,12 +10,12 @@ use url::Url;
 
 use crate::conformance::adapter_harness::AdapterHarness;
 use crate::conformance::adapter_harness::files::{needs_media, supported_mime_types};
-use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
+use crate::conformance::fake_platform::{Call, InjectedFault, PublicPost, StartFake};
 use crate::conformance::samples::{Sample, sample};
 
 /// The text is public once, unchanged, under the id that the adapter returns.
-pub async fn text_is_published_once<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn text_is_published_once(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let account = harness.connect().await;
     if needs_media(&account) {
         return;
@@ -38,9 +38,9 @@ pub async fn text_is_published_once<N: FakePlatform>() {
 
 /// Two posts of a file without a text, ten seconds apart. The call for the second is cut off before or
 /// after it was carried out. Where the platform does not accept files alone, the rules say so.
-pub async fn files_alone_are_published_once<N: FakePlatform>() {
+pub async fn files_alone_are_published_once(start: StartFake) {
     for fault in [InjectedFault::CutBefore, InjectedFault::LoseResponse] {
-        let harness = AdapterHarness::<N>::new().await;
+        let harness = AdapterHarness::start(start).await;
         let account = harness.connect().await;
         let files = [1, 2].map(|number| sample(harness.main_type(&account), number));
         let breaches = account.rules.breaches("", std::slice::from_ref(&files[0].attachment), &harness.fake.options());
@@ -73,8 +73,8 @@ pub async fn files_alone_are_published_once<N: FakePlatform>() {
 
 /// Each type in a post of its own. A file arrives unchanged, or as a fitted picture where the
 /// platform requires one.
-pub async fn every_supported_file_type_is_published<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn every_supported_file_type_is_published(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let account = harness.connect().await;
     let is_complete =
         |it: &MimeType| account.rules.breaches("a", &[sample(*it, 1).attachment], &harness.fake.options()).is_empty();
@@ -93,8 +93,8 @@ pub async fn every_supported_file_type_is_published<N: FakePlatform>() {
 }
 
 /// In the order of the post. Each is opened when its turn comes, so that few are in memory.
-pub async fn maximum_number_of_files_is_published_in_order<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn maximum_number_of_files_is_published_in_order(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let account = harness.connect().await;
     let is_image = harness.main_type(&account) == MimeType::Png;
     let count = if is_image { max_image_count(&account).unwrap_or(1).min(20) } else { 1 };
@@ -112,8 +112,8 @@ pub async fn maximum_number_of_files_is_published_in_order<N: FakePlatform>() {
     }
 }
 
-pub async fn files_have_their_alt_texts<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn files_have_their_alt_texts(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let account = harness.connect().await;
     let alt_text = |raw: &str| Some(AltText::parse(raw).unwrap());
     if !account.rules.rules.iter().any(|it| matches!(it, Rule::MaxAltText { .. })) {
@@ -151,8 +151,8 @@ const ENOUGH: usize = 20_000;
 
 /// The platform accepts the longest text that the rules allow, and refuses one that is longer by
 /// one unit. So a rule that is too lax or too strict fails.
-pub async fn rules_match_the_platform<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn rules_match_the_platform(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let account = harness.connect().await;
     let filler = harness.required_files(&account, 1);
     let attachments: Vec<_> = filler.iter().map(|it| it.attachment.clone()).collect();
@@ -188,8 +188,8 @@ pub async fn rules_match_the_platform<N: FakePlatform>() {
 }
 
 /// Nothing is lost, trimmed or normalized.
-pub async fn text_in_all_scripts_arrives_unchanged<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn text_in_all_scripts_arrives_unchanged(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let account = harness.connect().await;
     let filler = harness.required_files(&account, 1);
     let texts = [
@@ -211,8 +211,8 @@ pub async fn text_in_all_scripts_arrives_unchanged<N: FakePlatform>() {
 
 /// Also after characters of several bytes: platforms count positions in other units than
 /// characters.
-pub async fn links_cover_their_urls_in_the_text<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn links_cover_their_urls_in_the_text(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let account = harness.connect().await;
     let filler = harness.required_files(&account, 1);
     let mut post =
@@ -227,8 +227,8 @@ pub async fn links_cover_their_urls_in_the_text<N: FakePlatform>() {
 }
 
 /// A worker may die after any step, before its outcome is stored. Then the step is repeated.
-pub async fn repeated_steps_change_nothing<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn repeated_steps_change_nothing(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let account = harness.connect().await;
     let mut files = vec![sample(harness.main_type(&account), 1)];
     if harness.main_type(&account) == MimeType::Png && max_image_count(&account) != Some(1) {

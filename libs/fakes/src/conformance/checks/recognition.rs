@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use domain::delivery::{AttemptError, Resolution};
 
 use crate::conformance::adapter_harness::AdapterHarness;
-use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use crate::conformance::fake_platform::{Call, InjectedFault, StartFake};
 
 /// How soon the outcome of every call is known once the platform responds again.
 const SOON: TimeDelta = TimeDelta::seconds(120);
@@ -32,10 +32,10 @@ const EVERYDAY: [&str; 17] = [
 
 /// Two posts with the same text ten seconds apart, with different pictures and without any. The
 /// call for the second is cut off before or after it was carried out.
-pub async fn equal_texts_are_two_posts<N: FakePlatform>() {
+pub async fn equal_texts_are_two_posts(start: StartFake) {
     for fault in [InjectedFault::CutBefore, InjectedFault::LoseResponse] {
         for has_picture in [false, true] {
-            let harness = AdapterHarness::<N>::new().await;
+            let harness = AdapterHarness::start(start).await;
             let account = harness.connect().await;
             if !harness.fake.can_look_up() {
                 return;
@@ -62,9 +62,9 @@ pub async fn equal_texts_are_two_posts<N: FakePlatform>() {
 
 /// This service and another program publish other posts with as many files, after the call was cut
 /// off.
-pub async fn lost_call_is_repeated_despite_newer_posts<N: FakePlatform>() {
+pub async fn lost_call_is_repeated_despite_newer_posts(start: StartFake) {
     for has_picture in [false, true] {
-        let harness = AdapterHarness::<N>::new().await;
+        let harness = AdapterHarness::start(start).await;
         let account = harness.connect().await;
         if !harness.fake.can_look_up() {
             return;
@@ -105,8 +105,8 @@ pub async fn lost_call_is_repeated_despite_newer_posts<N: FakePlatform>() {
 }
 
 /// Also if a server changes them for display.
-pub async fn everyday_texts_are_recognized<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn everyday_texts_are_recognized(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let account = harness.connect().await;
     if !harness.fake.can_look_up() {
         return;
@@ -133,9 +133,9 @@ const LOOK_UPS: [TimeDelta; 4] =
 /// More posts than one page of any list has, and more than an adapter reads. A post that is not
 /// found among them has an unknown outcome: it is never reported as missing, and never as another
 /// post.
-pub async fn lost_post_is_found_among_manual_posts<N: FakePlatform>() {
+pub async fn lost_post_is_found_among_manual_posts(start: StartFake) {
     for (count, has_picture) in [(25, false), (25, true), (400, false), (400, true)] {
-        let harness = AdapterHarness::<N>::new().await;
+        let harness = AdapterHarness::start(start).await;
         let account = harness.connect().await;
         if !harness.fake.can_look_up() {
             return;
@@ -175,9 +175,9 @@ pub async fn lost_post_is_found_among_manual_posts<N: FakePlatform>() {
 
 /// A backup is restored that is older than the publish call, and perhaps older than the preparation. Nothing
 /// that is public is reported as missing, so nothing is sent again.
-pub async fn post_of_a_lost_window_is_not_sent_again<N: FakePlatform>() {
+pub async fn post_of_a_lost_window_is_not_sent_again(start: StartFake) {
     for (has_picture, was_prepared) in [(false, false), (false, true), (true, false), (true, true)] {
-        let harness = AdapterHarness::<N>::new().await;
+        let harness = AdapterHarness::start(start).await;
         let account = harness.connect().await;
         let files = |number| harness.picture_or_required_files(&account, has_picture, number);
         let backup_at = harness.clock.now();
@@ -204,9 +204,9 @@ pub async fn post_of_a_lost_window_is_not_sent_again<N: FakePlatform>() {
 }
 
 /// The look-ups after a restore publish nothing, also where a look-up may repeat a call.
-pub async fn restored_post_is_not_published_early<N: FakePlatform>() {
+pub async fn restored_post_is_not_published_early(start: StartFake) {
     for has_picture in [false, true] {
-        let harness = AdapterHarness::<N>::new().await;
+        let harness = AdapterHarness::start(start).await;
         let account = harness.connect().await;
         let files = harness.picture_or_required_files(&account, has_picture, 1);
         let mut post = harness.post(&account, "due later", files);
@@ -227,9 +227,9 @@ pub async fn restored_post_is_not_published_early<N: FakePlatform>() {
 
 /// The call did not arrive. None of the others is claimed, and the post is sent again only if a
 /// complete list does not have it.
-pub async fn manual_posts_are_not_claimed<N: FakePlatform>() {
+pub async fn manual_posts_are_not_claimed(start: StartFake) {
     for has_picture in [false, true] {
-        let harness = AdapterHarness::<N>::new().await;
+        let harness = AdapterHarness::start(start).await;
         let account = harness.connect().await;
         if !harness.fake.can_look_up() {
             return;

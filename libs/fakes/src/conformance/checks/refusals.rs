@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use domain::media::MimeType;
 
 use crate::conformance::adapter_harness::AdapterHarness;
-use crate::conformance::fake_platform::{Call, Decision, FakePlatform, InjectedFault};
+use crate::conformance::fake_platform::{Call, Decision, InjectedFault, StartFake};
 use crate::conformance::samples::sample;
 
 const TROUBLES: [InjectedFault; 4] = [
@@ -15,8 +15,8 @@ const TROUBLES: [InjectedFault; 4] = [
 ];
 
 /// Users set their account to their language, and some platforms write their messages in it.
-pub async fn decisions_do_not_depend_on_the_language_of_refusals<N: FakePlatform>() {
-    let (harness, translated) = (AdapterHarness::<N>::new().await, AdapterHarness::<N>::new().await);
+pub async fn decisions_do_not_depend_on_the_language_of_refusals(start: StartFake) {
+    let (harness, translated) = (AdapterHarness::start(start).await, AdapterHarness::start(start).await);
     if translated.fake.translate_refusals() {
         let (translated_decisions, plain_decisions) = (decisions(&translated).await, decisions(&harness).await);
         let differing: Vec<_> = translated_decisions
@@ -29,7 +29,7 @@ pub async fn decisions_do_not_depend_on_the_language_of_refusals<N: FakePlatform
 }
 
 /// The decisions of the adapter where the platform refuses, in the order of the calls.
-async fn decisions<N: FakePlatform>(harness: &AdapterHarness<N>) -> Vec<String> {
+async fn decisions(harness: &AdapterHarness) -> Vec<String> {
     let mut decided = Vec::new();
     if harness.fake.has_authorization_page() && harness.fake.checks_codes() {
         let mut forged = harness.callback_after(Decision::Allow).await;

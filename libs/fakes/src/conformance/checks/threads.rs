@@ -7,7 +7,7 @@ use domain::options::Options;
 use platforms::{Account, RefreshPolicy, Step};
 
 use crate::conformance::adapter_harness::{AdapterHarness, Post};
-use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault, PublicPost};
+use crate::conformance::fake_platform::{Call, InjectedFault, PublicPost, StartFake};
 use crate::conformance::samples::{Sample, sample};
 
 const FAULTS: [InjectedFault; 4] =
@@ -16,8 +16,8 @@ const FAULTS: [InjectedFault; 4] =
 const REPLIES: usize = 3;
 
 /// Each reply follows the one before it, or the first post, and has its own files.
-pub async fn thread_is_published_in_order_with_its_files<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn thread_is_published_in_order_with_its_files(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let account = harness.connect().await;
     if !has_threads(&account) {
         return;
@@ -44,10 +44,10 @@ pub async fn thread_is_published_in_order_with_its_files<N: FakePlatform>() {
 
 /// At each position of the thread, whatever is lost: the reply is public once, and the next one
 /// follows it.
-pub async fn lost_reply_is_found_and_sent_once<N: FakePlatform>() {
+pub async fn lost_reply_is_found_and_sent_once(start: StartFake) {
     for fault in FAULTS {
         for position in 0..REPLIES {
-            let harness = AdapterHarness::<N>::new().await;
+            let harness = AdapterHarness::start(start).await;
             let account = harness.connect().await;
             let is_played = harness.fake.can_fail(Call::Publish, fault) && harness.fake.can_look_up();
             if !has_threads(&account) || !is_played {
@@ -72,9 +72,9 @@ pub async fn lost_reply_is_found_and_sent_once<N: FakePlatform>() {
     }
 }
 
-pub async fn equal_threads_are_not_mixed_up<N: FakePlatform>() {
+pub async fn equal_threads_are_not_mixed_up(start: StartFake) {
     for fault in [InjectedFault::LoseResponse, InjectedFault::CutBefore] {
-        let harness = AdapterHarness::<N>::new().await;
+        let harness = AdapterHarness::start(start).await;
         let account = harness.connect().await;
         let is_played = harness.fake.can_fail(Call::Publish, fault)
             && harness.fake.can_look_up()
@@ -98,8 +98,8 @@ pub async fn equal_threads_are_not_mixed_up<N: FakePlatform>() {
     }
 }
 
-pub async fn refused_reply_leaves_the_thread_as_it_is<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn refused_reply_leaves_the_thread_as_it_is(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let account = harness.connect().await;
     if !has_threads(&account) || !harness.fake.can_fail(Call::Publish, InjectedFault::Refused) {
         return;
@@ -118,8 +118,8 @@ pub async fn refused_reply_leaves_the_thread_as_it_is<N: FakePlatform>() {
 }
 
 /// Before the due time nothing of the thread is public, so a reply is prepared without a parent.
-pub async fn reply_is_prepared_before_its_parent_is_public<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn reply_is_prepared_before_its_parent_is_public(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let account = harness.connect().await;
     let file = picture(&account, 1);
     let Some(lead) = file.first().and_then(|it| harness.lead(std::slice::from_ref(&it.attachment))) else { return };
@@ -157,9 +157,9 @@ pub async fn reply_is_prepared_before_its_parent_is_public<N: FakePlatform>() {
 /// The access token, or the whole grant, ends between two segments. What is public stays, and the
 /// next segment is refused as unauthorized. It is published once after a refresh, or after the user
 /// has connected the account again, and the thread continues.
-pub async fn thread_continues_after_its_grant_ended<N: FakePlatform>() {
+pub async fn thread_continues_after_its_grant_ended(start: StartFake) {
     for is_revoked in [false, true] {
-        let harness = AdapterHarness::<N>::new().await;
+        let harness = AdapterHarness::start(start).await;
         let account = harness.connect().await;
         if !has_threads(&account) {
             return;
@@ -201,10 +201,10 @@ pub async fn thread_continues_after_its_grant_ended<N: FakePlatform>() {
 }
 
 /// Whatever is lost, there is one comment at most, and if its outcome can be looked up, exactly one.
-pub async fn comment_is_published_once<N: FakePlatform>() {
+pub async fn comment_is_published_once(start: StartFake) {
     let faults = FAULTS.map(Some).into_iter().chain([None]);
     for fault in faults {
-        let harness = AdapterHarness::<N>::new().await;
+        let harness = AdapterHarness::start(start).await;
         let account = harness.connect().await;
         if harness.fake.comments().is_none() {
             return;
@@ -246,7 +246,7 @@ fn picture(account: &Account, number: u8) -> Vec<Sample> {
     is_accepted.then_some(file).into_iter().collect()
 }
 
-async fn root<N: FakePlatform>(harness: &AdapterHarness<N>, account: &Account, text: &str) -> Published {
+async fn root(harness: &AdapterHarness, account: &Account, text: &str) -> Published {
     let mut post: Post<'_> = harness.post(account, text, harness.required_files(account, 9));
     harness.deliver(&mut post).await.unwrap().published
 }

@@ -5,7 +5,7 @@ use domain::delivery::{AttemptError, Resolution};
 use platforms::Account;
 
 use crate::conformance::adapter_harness::AdapterHarness;
-use crate::conformance::fake_platform::{Call, FakePlatform, InjectedFault};
+use crate::conformance::fake_platform::{Call, InjectedFault, StartFake};
 use crate::conformance::samples::sample;
 
 const LIMITED: InjectedFault = InjectedFault::RateLimited { retry_after: TimeDelta::seconds(45) };
@@ -31,8 +31,8 @@ pub(super) const WITHOUT_EFFECT: [InjectedFault; 5] = [
 ];
 
 /// Each fault once, and twice in a row.
-pub async fn every_fault_of_the_publish_call_publishes_once<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn every_fault_of_the_publish_call_publishes_once(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let account = harness.connect().await;
     if !harness.fake.can_look_up() {
         return check_unknown_outcome_is_not_sent_again(&harness, &account).await;
@@ -59,7 +59,7 @@ pub async fn every_fault_of_the_publish_call_publishes_once<N: FakePlatform>() {
 
 /// If the outcome of a call cannot be looked up, the call is made once, and the user reads where to
 /// look.
-async fn check_unknown_outcome_is_not_sent_again<N: FakePlatform>(harness: &AdapterHarness<N>, account: &Account) {
+async fn check_unknown_outcome_is_not_sent_again(harness: &AdapterHarness, account: &Account) {
     for fault in PASSING.into_iter().filter(|it| harness.fake.can_fail(Call::Publish, *it)) {
         let mut post = harness.post(account, &format!("{fault:?}"), vec![sample(harness.main_type(account), 1)]);
         harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
@@ -85,8 +85,8 @@ async fn check_unknown_outcome_is_not_sent_again<N: FakePlatform>(harness: &Adap
 }
 
 /// It is not retried, and the user reads the platform's message.
-pub async fn refusal_is_final_and_has_the_reason<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn refusal_is_final_and_has_the_reason(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let account = harness.connect().await;
     if !harness.fake.can_fail(Call::Publish, InjectedFault::Refused) {
         return;
@@ -102,8 +102,8 @@ pub async fn refusal_is_final_and_has_the_reason<N: FakePlatform>() {
 }
 
 /// The post waits for the time that the platform names, and is known not to be public.
-pub async fn rate_limit_delays_the_post<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn rate_limit_delays_the_post(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     if !harness.fake.can_fail(Call::Publish, LIMITED) {
         return;
     }
@@ -120,8 +120,8 @@ pub async fn rate_limit_delays_the_post<N: FakePlatform>() {
 }
 
 /// Each fault for each file of a post, and for its processing.
-pub async fn every_fault_of_an_upload_publishes_once<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn every_fault_of_an_upload_publishes_once(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let account = harness.connect().await;
     let mut sent = 0;
     for (call, mime_type) in harness.file_calls(&account) {
@@ -146,8 +146,8 @@ pub async fn every_fault_of_an_upload_publishes_once<N: FakePlatform>() {
 }
 
 /// While the platform does not respond, the adapter never reports a post as missing.
-pub async fn failed_look_up_decides_nothing<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn failed_look_up_decides_nothing(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let account = harness.connect().await;
     let mut post = harness.post(&account, "unknown outcome", vec![sample(harness.main_type(&account), 1)]);
     harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
@@ -179,9 +179,9 @@ pub async fn failed_look_up_decides_nothing<N: FakePlatform>() {
 }
 
 /// Hours later, when idempotency keys have expired.
-pub async fn lost_response_is_found_hours_later<N: FakePlatform>() {
+pub async fn lost_response_is_found_hours_later(start: StartFake) {
     for (fault, is_published) in [(InjectedFault::LoseResponse, true), (InjectedFault::CutBefore, false)] {
-        let harness = AdapterHarness::<N>::new().await;
+        let harness = AdapterHarness::start(start).await;
         let account = harness.connect().await;
         if !harness.fake.can_look_up() {
             return;
@@ -210,8 +210,8 @@ pub async fn lost_response_is_found_hours_later<N: FakePlatform>() {
 
 /// A server repeats the token and the text in its errors. The user, the log and the event bus see
 /// the error without them.
-pub async fn repeated_secrets_are_redacted<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn repeated_secrets_are_redacted(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let account = harness.connect().await;
     let faults = [InjectedFault::Refused, InjectedFault::ServerError, InjectedFault::Unavailable, LIMITED];
     let mut redaction_count = 0;
@@ -237,8 +237,8 @@ pub async fn repeated_secrets_are_redacted<N: FakePlatform>() {
 }
 
 /// Only a grant that has ended requires the user; no other error counts as its end.
-pub async fn only_an_ended_grant_asks_for_reconnection<N: FakePlatform>() {
-    let harness = AdapterHarness::<N>::new().await;
+pub async fn only_an_ended_grant_asks_for_reconnection(start: StartFake) {
+    let harness = AdapterHarness::start(start).await;
     let account = harness.connect().await;
     let mut post = harness.post(&account, "gone", vec![sample(harness.main_type(&account), 1)]);
     harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();

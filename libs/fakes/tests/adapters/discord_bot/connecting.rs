@@ -80,7 +80,7 @@ async fn a_bot_that_is_switched_off_ends_no_connection() {
     let (harness, account) = connected::<DiscordBot>().await;
     let settings = json!({"url": harness.fake.settings()["url"], "app": true});
     let app = json!({"client_id": "us", "client_secret": "hush", "bot_token": harness.fake.token()});
-    let registry = set_up(&harness.fake, settings, app);
+    let registry = set_up(&*harness.fake, settings, app);
     let discord = registry.get("discord").unwrap();
 
     let about = discord.account_details(&account.profile, &account.credentials, harness.clock.now()).await;
@@ -102,7 +102,7 @@ async fn a_webhook_can_still_be_pasted_where_there_is_a_bot() {
         challenge: "challenge".to_owned(),
     };
     for bot in [true, false] {
-        let registry = set_up(&harness.fake, settings(bot), app.clone());
+        let registry = set_up(&*harness.fake, settings(bot), app.clone());
         let discord = registry.get("discord").unwrap();
         let step =
             discord.authorize(&typed(&harness.fake.webhook_url()), &request(), harness.clock.now()).await.unwrap();
@@ -114,7 +114,7 @@ async fn a_webhook_can_still_be_pasted_where_there_is_a_bot() {
     }
 
     let without = json!({"client_id": "us", "client_secret": "hush"});
-    let registry = set_up(&harness.fake, settings(true), without);
+    let registry = set_up(&*harness.fake, settings(true), without);
     let refusal = registry.get("discord").unwrap().authorize(&typed(""), &request(), harness.clock.now()).await;
     assert_matches!(refusal, Err(ConnectError::Unreachable));
 }
