@@ -199,20 +199,21 @@ fn one_machine(log: &Log) -> Result {
     program(log, "one_machine", &["--json", "target/tests/one_machine.json"])
 }
 
-/// The program is not optimized here, so it is larger than that of a release. Where the standard
-/// library for musl cannot be fetched, it is linked with the C library of this machine.
+/// The program is not optimized, so it is larger than that of a release. Where the standard library
+/// for musl cannot be fetched, it is linked with the C library of this machine.
 fn image(log: &Log) -> Result {
     const IMAGE: &str = "target/tests/social-server-image.tar";
+    const PROFILE: &str = "unoptimized";
     let musl = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
     let has_musl = log.run("rustup", &["target", "add", &musl]).is_ok();
     let target = if has_musl { musl } else { format!("{}-unknown-linux-gnu", std::env::consts::ARCH) };
-    let mut build = cargo(&["rustc", "--quiet", "--package", "server", "--bin", "social-server", "--target", &target]);
-    build.args(["--", "-C", "target-feature=+crt-static"]).env("CARGO_PROFILE_DEV_STRIP", "symbols");
+    let mut build = cargo(&["rustc", "--quiet", "--package", "server", "--bin", "social-server"]);
+    build.args(["--profile", PROFILE, "--target", &target, "--", "-C", "target-feature=+crt-static"]);
     if has_musl {
         build.env(format!("CC_{}", target.replace('-', "_")), "musl-gcc");
     }
     log.build(&mut build)?;
-    let program_path = built_programs().with_file_name(&target).join("debug/social-server");
+    let program_path = built_programs().with_file_name(&target).join(PROFILE).join("social-server");
     log.run("infra/server/package/image", &[&program_path.display().to_string(), "--output", IMAGE])?;
     program(log, "one_machine", &["--image", IMAGE, "--json", "target/tests/image.json"])
 }
