@@ -9,8 +9,6 @@ mod fields;
 mod front;
 mod init;
 mod posts;
-#[cfg(test)]
-mod tests;
 mod upload;
 
 use std::collections::BTreeMap;

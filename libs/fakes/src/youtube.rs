@@ -8,8 +8,6 @@ mod api;
 mod fake_platform;
 mod lists;
 mod routes;
-#[cfg(test)]
-mod tests;
 mod uploads;
 mod videos;
 

@@ -1,31 +1,24 @@
-//! A plain client posts, and is refused what the documents refuse.
+//! A plain client is refused what the documents refuse.
 
-use std::io::Cursor;
-
-use axum::Router;
-use chrono::TimeDelta;
 use domain::testing::noon;
-use image::{ImageFormat, Rgb, RgbImage};
 
 use super::*;
 use crate::conformance::fake_platform::FakePlatform;
-use crate::fake::wire::{browser, serve};
+use crate::fake::wire::browser;
 
 struct Client {
     google: GoogleBusiness,
-    clock: Clock,
     token: String,
 }
 
 impl Client {
     async fn new() -> Self {
-        let clock = Clock::manual(noon());
-        let google = GoogleBusiness::start(clock.clone()).await;
+        let google = GoogleBusiness::start(Clock::manual(noon())).await;
         let mut oauth = google.fake.oauth();
-        let index = oauth.grant(&google.fake.app, vec![SCOPE.to_owned()], USER, clock.now());
+        let index = oauth.grant(&google.fake.app, vec![SCOPE.to_owned()], USER, noon());
         let token = oauth.grants[index].access_token.clone();
         drop(oauth);
-        Self { google, clock, token }
+        Self { google, token }
     }
 
     /// Calls a path, with the method POST if there is a body.
@@ -41,44 +34,6 @@ impl Client {
     async fn create(&self, post: &Value) -> Value {
         self.call(&format!("v4/{LOCATION}/localPosts"), Some(post)).await
     }
-}
-
-/// Noise, which cannot be compressed.
-fn picture(side: u32) -> Vec<u8> {
-    let noise = |x: u32, y: u32| (x * 7_919 + y * 104_729).wrapping_mul(2_654_435_761).to_be_bytes();
-    let pixel = |x, y| Rgb(*noise(x, y).first_chunk().unwrap());
-    let mut bytes = Cursor::new(Vec::new());
-    RgbImage::from_fn(side, side, pixel).write_to(&mut bytes, ImageFormat::Png).unwrap();
-    bytes.into_inner()
-}
-
-#[tokio::test]
-async fn post_with_a_picture_is_live_after_its_review() {
-    let client = Client::new().await;
-    let file = |side| get(async move || ([("content-type", "image/png")], picture(side)));
-    let files = serve(Router::new().route("/249.png", file(249)).route("/250.png", file(250))).await;
-    let post = |side: u32| {
-        json!({ "topicType": "STANDARD", "summary": "Boats",
-            "media": [{ "mediaFormat": "PHOTO", "sourceUrl": format!("http://{files}/{side}.png") }] })
-    };
-    for (side, code) in [(249, 1_001), (1, 1_000)] {
-        assert_eq!(client.create(&post(side)).await["error"]["details"][0]["errorDetails"][0]["code"], code);
-    }
-
-    let created = client.create(&post(250)).await;
-    assert_eq!((&created["state"], created.get("searchUrl")), (&json!("PROCESSING"), None), "{created}");
-    assert_eq!(client.google.public_posts(), []);
-    client.clock.advance(TimeDelta::seconds(12));
-
-    let shown = client.call(&format!("v4/{}", created["name"].as_str().unwrap()), None).await;
-    assert_eq!((&shown["state"], shown["searchUrl"].is_string()), (&json!("LIVE"), true));
-    client.google.publish_manual_post("By hand");
-    let first = client.call(&format!("v4/{LOCATION}/localPosts?pageSize=1"), None).await;
-    assert_eq!(first["localPosts"][0]["summary"], "By hand");
-    let next = first["nextPageToken"].as_str().unwrap();
-    let second = client.call(&format!("v4/{LOCATION}/localPosts?pageSize=1&pageToken={next}"), None).await;
-    assert_eq!(second, json!({ "localPosts": [shown] }));
-    assert_eq!(client.google.public_posts()[0].media[0].bytes, picture(250));
 }
 
 #[tokio::test]
