@@ -1,4 +1,4 @@
-//! Servers that the tests start: a child process that logs into a folder of its own.
+//! Child processes of the tests: servers, which log into a folder of their own, and programs that end.
 
 use std::{
     fs,
@@ -10,10 +10,15 @@ use std::{
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{error::Result, fail};
+use crate::{error::Result, fail, tools};
 
 /// Limit of a start on a busy machine; on an idle one, the slowest server takes three seconds.
 pub const PATIENCE: Duration = Duration::from_mins(5);
+
+/// Returns the program's output. Unlike [`tools::run`], it blocks no other task.
+pub async fn run(mut command: Command) -> Result<String> {
+    tokio::task::spawn_blocking(move || tools::run(&mut command)).await?
+}
 
 /// Ends when this is dropped.
 pub struct ServerProcess {

@@ -25,8 +25,9 @@ use crate::{
     functions,
     harness::{Harness, Ready, SANDBOX_CLIENT, free_port},
     lambda::every_platform,
+    server_process,
     template::{FUNCTIONS, ROOT, Template, function_name},
-    tools::{AWS_CLI, SAM, run},
+    tools::{AWS_CLI, SAM},
 };
 
 const NAME: &str = "social-publishing-test";
@@ -90,7 +91,7 @@ impl Stack {
         let mut command = self.emulator.command(AWS_CLI.program()?);
         command.args(["secretsmanager", "create-secret", "--name", &format!("{NAME}/sandbox")]);
         command.args(["--secret-string", &credentials]);
-        run_blocking(command).await?;
+        server_process::run(command).await?;
         Ok(())
     }
 
@@ -117,7 +118,7 @@ impl Stack {
         command.args(["--stack-name", NAME, "--resolve-s3", "--capabilities", "CAPABILITY_IAM"]);
         command.args(["--no-confirm-changeset", "--no-progressbar", "--parameter-overrides"]);
         command.args(self.parameters());
-        run_blocking(command).await?;
+        server_process::run(command).await?;
         self.names = self.resources().await?;
         Ok(())
     }
@@ -156,18 +157,18 @@ impl Stack {
         command.arg(PathBuf::from(ROOT).join("infra/edge.yaml")).arg("--parameter-overrides");
         command.args(["DomainName=social.example", &format!("Gateway={gateway}"), &format!("ProxySecret={secret}")]);
         command.arg("CertificateArn=arn:aws:acm:us-east-1:000000000000:certificate/1");
-        run_blocking(command).await?;
+        server_process::run(command).await?;
         let mut command = self.emulator.command(AWS_CLI.program()?);
         command.args(["cloudformation", "describe-stack-resources", "--stack-name", &stack, "--output", "text"]);
         command.args(["--query", "StackResources[?ResourceStatus=='CREATE_COMPLETE'].[ResourceType]"]);
-        Ok(run_blocking(command).await?.lines().map(str::to_owned).collect())
+        Ok(server_process::run(command).await?.lines().map(str::to_owned).collect())
     }
 
     /// AWS's names by those of the template.
     async fn resources(&self) -> Result<BTreeMap<String, String>> {
         let mut command = self.emulator.command(AWS_CLI.program()?);
         command.args(["cloudformation", "describe-stack-resources", "--stack-name", NAME, "--output", "json"]);
-        let described: Value = serde_json::from_str(&run_blocking(command).await?)?;
+        let described: Value = serde_json::from_str(&server_process::run(command).await?)?;
         let text = |it: &Value, name: &str| it[name].as_str().unwrap_or_default().to_owned();
         let resources = described["StackResources"].as_array().into_iter().flatten();
         Ok(resources.map(|it| (text(it, "LogicalResourceId"), text(it, "PhysicalResourceId"))).collect())
@@ -238,15 +239,10 @@ impl Stack {
         let path = format!("{}:{}", folder.display(), std::env::var("PATH")?);
         let mut command = self.emulator.command(PathBuf::from(ROOT).join("infra").join(script));
         command.env("PATH", path).arg(NAME).args(arguments);
-        run_blocking(command).await
+        server_process::run(command).await
     }
 }
 
 fn quote_json(json: &Value) -> String {
     format!("\"{}\"", json.to_string().replace('"', "\\\""))
-}
-
-/// Does not block the proxies.
-async fn run_blocking(mut command: Command) -> Result<String> {
-    tokio::task::spawn_blocking(move || run(&mut command)).await?
 }

@@ -8,7 +8,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{
-    on_server::{OnServer, SETTLED_SECONDS},
+    on_server::{OnServer, SETTLED_SECONDS, lose_each},
     scenes::Scenes,
     several::AllPlatforms,
 };
@@ -130,7 +130,7 @@ async fn publish_as_draft(on: &OnServer<'_>, site: &RealGhost, connection: &Valu
 }
 
 async fn lose_responses(on: &OnServer<'_>, site: &RealGhost, connection: &Value) -> Result {
-    let title = on.lose_responses(connection, site.faults()).await?;
+    let title = on.lose_responses(connection, lose_each(site.faults())).await?;
     same(&find(site, &title).await?["status"], &json!("published"), "status")
 }
 

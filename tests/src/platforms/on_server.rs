@@ -55,14 +55,8 @@ impl OnServer<'_> {
         Ok(found.remove(0))
     }
 
-    /// Publishes a post with a picture while the responses to the upload, to the creation of the draft and
-    /// to the publish call are lost; returns its text.
-    pub(super) async fn lose_responses(
-        &self,
-        connection: &Value,
-        faults: MutexGuard<'_, InjectedFaults>,
-    ) -> Result<String> {
-        let calls = lose_each(faults);
+    /// Publishes a post with a picture after [`lose_each`], which returned `calls`; returns its text.
+    pub(super) async fn lose_responses(&self, connection: &Value, calls: usize) -> Result<String> {
         let content = fresh("responses are lost");
         let bytes = picture::png(64, 48, [30, 120, 90]);
         let mut body = self.post(connection, &content)?;
@@ -107,8 +101,9 @@ impl OnServer<'_> {
     }
 }
 
-/// Returns the number of publish calls so far.
-fn lose_each(mut faults: MutexGuard<'_, InjectedFaults>) -> usize {
+/// The responses to the next upload, creation of a draft and publish call will be lost. Returns the
+/// number of publish calls so far.
+pub(super) fn lose_each(mut faults: MutexGuard<'_, InjectedFaults>) -> usize {
     faults.order(Call::Upload, InjectedFault::LoseResponse, 1);
     // The first one looks for the draft, the second one creates it.
     faults.order_after(Call::Process, 1, InjectedFault::LoseResponse);

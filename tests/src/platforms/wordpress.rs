@@ -11,7 +11,11 @@ use fakes::conformance::{
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use super::{on_server::OnServer, scenes::Scenes, several::AllPlatforms};
+use super::{
+    on_server::{OnServer, lose_each},
+    scenes::Scenes,
+    several::AllPlatforms,
+};
 use crate::{
     deployment::fresh,
     ensure,
@@ -141,7 +145,7 @@ async fn refuse_large_file(on: &OnServer<'_>, site: &RealWordpress, connection: 
 
 async fn lose_responses(on: &OnServer<'_>, site: &RealWordpress, connection: &Value) -> Result {
     let before = site.server().library().await?;
-    let content = on.lose_responses(connection, site.faults()).await?;
+    let content = on.lose_responses(connection, lose_each(site.faults())).await?;
     same(site.server().posts(&content).await?.len(), 1, "posts and drafts with this text")?;
     same(site.server().library().await?, before + 1, "files in the library")
 }

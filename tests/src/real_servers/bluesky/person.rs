@@ -10,7 +10,7 @@ use serde_json::Value;
 use fakes::conformance::fake_platform::Decision;
 
 use super::server::BlueskyServer;
-use crate::{error::Result, http_response::text, template::ROOT, tools::run};
+use crate::{error::Result, http_response::text, server_process, template::ROOT};
 
 /// How the owner connects the account to a client.
 #[derive(Clone, Debug)]
@@ -96,7 +96,6 @@ fn screenshot_folder(name: &str) -> PathBuf {
 }
 
 /// Runs a script to its end and returns the JSON that it printed.
-async fn output(mut command: Command) -> Result<Value> {
-    let output = tokio::task::spawn_blocking(move || run(&mut command)).await??;
-    Ok(serde_json::from_str(&output)?)
+async fn output(command: Command) -> Result<Value> {
+    Ok(serde_json::from_str(&server_process::run(command).await?)?)
 }

@@ -17,8 +17,8 @@ use crate::{
     error::Result,
     harness::free_port,
     http_response::{list, text},
-    server_process::{PATIENCE, ServerProcess},
-    tools::{SYNAPSE, run},
+    server_process::{self, PATIENCE, ServerProcess},
+    tools::SYNAPSE,
 };
 
 pub const USER: &str = "@keeper:localhost";
@@ -54,7 +54,9 @@ impl Synapse {
             command.arg("--config-path").arg(&settings).current_dir(folder.path());
             command
         };
-        run(command().arg("--generate-keys"))?;
+        let mut generate_keys = command();
+        generate_keys.arg("--generate-keys");
+        server_process::run(generate_keys).await?;
         let process = ServerProcess::start(command(), folder)?;
         let http = Client::builder().no_proxy().timeout(PATIENCE).build()?;
         let mut server = Self { process, listens, http, token: Mutex::default() };
@@ -64,10 +66,10 @@ impl Synapse {
             response.is_ok_and(|it| it.status().is_success()).then_some(())
         };
         server.process.ready("Synapse", poll).await?;
-        let register = program.with_file_name("register_new_matrix_user");
+        let mut register = Command::new(program.with_file_name("register_new_matrix_user"));
         let name = USER.trim_start_matches('@').split(':').next().unwrap_or_default();
-        let arguments = ["-u", name, "-p", PASSWORD, "--no-admin", "-k", SHARED_SECRET, &server.url("")];
-        run(Command::new(register).args(arguments))?;
+        register.args(["-u", name, "-p", PASSWORD, "--no-admin", "-k", SHARED_SECRET, &server.url("")]);
+        server_process::run(register).await?;
         server.set_token(server.log_in().await?);
         server
             .send(Method::PUT, &format!("profile/{USER}/displayname"), &json!({ "displayname": "The keeper" }))

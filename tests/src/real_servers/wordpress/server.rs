@@ -20,8 +20,7 @@ use crate::{
     fail,
     harness::free_port,
     http_response::{integer, text},
-    server_process::{PATIENCE, ServerProcess},
-    tools::run,
+    server_process::{self, PATIENCE, ServerProcess},
 };
 
 /// The author of the site, with password.
@@ -78,7 +77,8 @@ impl WordpressServer {
                 top.join("blog")
             }
         };
-        program.copy_to(&site)?;
+        let (program, site) =
+            tokio::task::spawn_blocking(move || program.copy_to(&site).map(|()| (program, site))).await??;
         let php = || {
             let mut php = Command::new("php");
             php.args(["-d", "sendmail_path=/bin/true", "-d", "display_errors=0"])
@@ -88,7 +88,9 @@ impl WordpressServer {
                 .current_dir(&site);
             php
         };
-        let facts: Value = serde_json::from_str(&run(php().arg(program.prepare_script()))?)?;
+        let mut prepare = php();
+        prepare.arg(program.prepare_script());
+        let facts: Value = serde_json::from_str(&server_process::run(prepare).await?)?;
         let mut server = php();
         server.args(["-S", &listens.to_string(), "-t"]).arg(&top);
         let mut process = ServerProcess::start(server, folder)?;
