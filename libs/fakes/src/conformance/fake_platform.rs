@@ -15,7 +15,7 @@ use platforms::{AppCredentials, FieldValues};
 use serde_json::{Value, json};
 use url::Url;
 
-/// [`start_fake`] of a fake.
+/// [`FakePlatform::start`] of some fake.
 pub type StartFake = fn(Clock) -> BoxFuture<'static, Arc<dyn FakePlatform>>;
 
 pub fn start_fake<N: FakePlatform + 'static>(clock: Clock) -> BoxFuture<'static, Arc<dyn FakePlatform>> {
