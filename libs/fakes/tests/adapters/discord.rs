@@ -13,7 +13,7 @@ fn pictures(count: u8) -> Vec<Sample> {
 }
 
 #[tokio::test]
-async fn error_of_a_bad_paste_does_not_repeat_it() {
+async fn error_does_not_repeat_the_pasted_text() {
     let harness = AdapterHarness::<Discord>::new().await;
     let url = harness.fake.webhook_url();
     let (of_another, unknown) = (format!("{}AAAA", &url[..url.len() - 4]), url.replacen("34711", "44711", 1));
@@ -41,7 +41,7 @@ async fn tokens_without_a_webhook_connect_nothing() {
 }
 
 #[tokio::test]
-async fn without_an_app_a_webhook_has_to_be_pasted() {
+async fn webhook_is_pasted_without_an_app() {
     let (with, without) = (AdapterHarness::<Discord>::new().await, AdapterHarness::<Discord<false>>::new().await);
     assert!(with.connector().fields()[0].optional.is_some() && without.connector().fields()[0].optional.is_none());
 
@@ -49,7 +49,7 @@ async fn without_an_app_a_webhook_has_to_be_pasted() {
 }
 
 #[tokio::test]
-async fn a_pasted_webhook_stays_when_the_account_is_disconnected() {
+async fn pasted_webhook_is_not_deleted_on_disconnecting() {
     let harness = AdapterHarness::<Discord>::new().await;
     let account = harness.connect_directly().await.unwrap();
 
@@ -60,7 +60,7 @@ async fn a_pasted_webhook_stays_when_the_account_is_disconnected() {
 }
 
 #[tokio::test]
-async fn nobody_is_notified_whatever_the_text_says() {
+async fn mentions_in_the_text_notify_nobody() {
     let harness = AdapterHarness::<Discord>::new().await;
     let account = harness.connect_directly().await.unwrap();
     for files in [Vec::new(), pictures(1)] {
@@ -94,7 +94,7 @@ async fn options_become_fields_of_discord() {
 }
 
 #[tokio::test]
-async fn a_post_with_a_title_begins_a_thread_in_a_forum() {
+async fn title_starts_a_thread_in_a_forum() {
     let harness = AdapterHarness::<Discord>::new().await;
     let account = harness.connect_directly().await.unwrap();
     harness.fake.make_forum();

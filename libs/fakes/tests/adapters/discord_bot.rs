@@ -1,9 +1,9 @@
 //! Behavior specific to the Discord bot.
 
 mod connecting;
-mod doubts;
 mod posting;
 mod threads;
+mod unknown_outcomes;
 
 use fakes::discord::bot::DiscordBot;
 

@@ -1,7 +1,7 @@
 //! Behavior specific to Facebook.
 
 mod connecting;
-mod lost_answers;
+mod lost_responses;
 mod posts;
 mod videos;
 

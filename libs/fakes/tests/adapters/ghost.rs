@@ -9,7 +9,7 @@ fn typed(site: &str, key: &str) -> FieldValues {
 }
 
 #[tokio::test]
-async fn site_is_found_where_its_admin_is() {
+async fn site_is_found_at_its_admin_url() {
     let harness = AdapterHarness::<Ghost>::new().await;
     let home = harness.fake.base_url();
     let key = format!("{}:{}", KEY.0, KEY.1);
@@ -36,7 +36,7 @@ async fn site_is_found_where_its_admin_is() {
 }
 
 #[tokio::test]
-async fn a_post_says_what_its_options_say() {
+async fn options_become_fields_of_ghost() {
     let (harness, account) = connected::<Ghost>().await;
     let choices = harness.choices(&account, "newsletter").await.unwrap();
     assert_eq!(choices, [(NEWSLETTER.to_owned(), "Tide tables".to_owned())]);
@@ -70,7 +70,7 @@ async fn unknown_newsletter_fails_the_post() {
 }
 
 #[tokio::test]
-async fn draft_is_published_as_its_owner_left_it() {
+async fn edited_draft_is_published_with_its_edits() {
     let (harness, account) = connected::<Ghost>().await;
     let post = harness.due(&account, "edited", Vec::new()).await;
     harness.fake.rename_drafts();
@@ -176,7 +176,7 @@ async fn scheduled_draft_and_large_file_fail_the_post() {
 }
 
 #[tokio::test]
-async fn neither_a_wrong_clock_nor_a_host_that_removes_the_key_is_a_revocation() {
+async fn wrong_clock_or_removed_header_is_not_a_revocation() {
     let (harness, account) = connected::<Ghost>().await;
     let mut post = harness.post(&account, "late", Vec::new());
     for (status, code, message, name, words) in [

@@ -117,7 +117,7 @@ async fn deleted_post_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn operator_s_errors_delay_a_post_and_those_of_location_and_picture_fail_it() {
+async fn operator_errors_delay_a_post_and_errors_of_location_or_image_fail_it() {
     let (harness, account) = connected::<GoogleBusiness>().await;
     let small = with_pixels(sample(MimeType::Png, 1), 64, 48);
     let breaches = account.rules.breaches("Small", std::slice::from_ref(&small.attachment), Options::NONE);

@@ -5,7 +5,7 @@ use fakes::pinterest::{BOARD, Pinterest};
 use crate::prelude::*;
 
 #[tokio::test]
-async fn boards_are_choices_and_those_for_advertisements_are_left_out() {
+async fn choices_are_boards_without_those_for_advertisements() {
     let (harness, account) = connected::<Pinterest>().await;
     let choices = harness.choices(&account, "board").await.unwrap();
 
@@ -27,7 +27,7 @@ async fn pin_has_title_link_and_cover() {
 }
 
 #[tokio::test]
-async fn app_with_trial_access_or_a_picture_that_cannot_be_fetched_delays_the_pin() {
+async fn trial_access_or_an_unreachable_image_delays_the_pin() {
     let (harness, account) = connected::<Pinterest>().await;
     let post = harness.due(&account, "Hello", vec![sample(MimeType::Png, 1)]).await;
     let trial = json!({ "code": 29, "message": "Apps with Trial access may not create Pins in production." });

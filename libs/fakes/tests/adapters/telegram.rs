@@ -16,7 +16,7 @@ fn pictures(count: u8) -> Vec<Sample> {
 }
 
 #[tokio::test]
-async fn a_channel_may_be_named_by_its_name_its_link_or_its_number() {
+async fn channel_is_found_by_its_username_link_or_id() {
     let harness = AdapterHarness::<Telegram>::new().await;
     for chat in [format!("@{CHANNEL}"), CHANNEL.to_owned(), format!("https://t.me/{CHANNEL}"), CHAT.to_string()] {
         let profile = account_for(&harness, &typed(TOKEN, &chat)).await.profile;
@@ -42,7 +42,7 @@ async fn invalid_input_is_an_error_of_its_field() {
 }
 
 #[tokio::test]
-async fn readers_follow_the_link_to_the_first_message_of_an_album() {
+async fn url_leads_to_the_first_message_of_an_album() {
     let (harness, account) = connected::<Telegram>().await;
     let first = harness.deliver(&mut harness.post(&account, "three of them", pictures(3))).await.unwrap().published;
     let second = publish_text(&harness, &account, "and one").await;
@@ -104,7 +104,7 @@ async fn reply_to_a_deleted_message_is_refused() {
 }
 
 #[tokio::test]
-async fn a_group_that_moved_is_followed() {
+async fn migrated_group_is_followed() {
     let harness = AdapterHarness::<Telegram>::new().await;
     harness.fake.make_group();
     let account = harness.connect().await;
@@ -124,7 +124,7 @@ async fn a_group_that_moved_is_followed() {
 }
 
 #[tokio::test]
-async fn only_telegrams_response_ends_a_group() {
+async fn only_a_response_of_telegram_ends_a_connection() {
     let harness = AdapterHarness::<Telegram>::new().await;
     harness.fake.make_group();
     harness.connect().await;
@@ -142,7 +142,7 @@ async fn only_telegrams_response_ends_a_group() {
 }
 
 #[tokio::test]
-async fn group_that_moved_can_be_connected_by_its_old_id() {
+async fn migrated_group_can_be_connected_by_its_old_id() {
     let harness = AdapterHarness::<Telegram>::new().await;
     harness.fake.make_group();
     harness.fake.moves_to(SUPERGROUP);
@@ -153,7 +153,7 @@ async fn group_that_moved_can_be_connected_by_its_old_id() {
 }
 
 #[tokio::test]
-async fn a_picture_that_is_too_large_is_made_smaller_first() {
+async fn too_large_image_is_resized() {
     let (harness, account) = connected::<Telegram>().await;
     let large = with_pixels(sample(MimeType::Webp, 1), 6_000, 100);
     harness.deliver(&mut harness.post(&account, "small enough", vec![large, sample(MimeType::Jpeg, 2)])).await.unwrap();
@@ -163,7 +163,7 @@ async fn a_picture_that_is_too_large_is_made_smaller_first() {
 }
 
 #[tokio::test]
-async fn a_text_that_is_marked_up_is_as_long_as_it_is_shown() {
+async fn markup_does_not_count_as_text() {
     let (harness, account) = connected::<Telegram>().await;
     let files: Vec<_> = pictures(1).into_iter().map(|it| it.attachment).collect();
     for (mode, word, is_counted) in
@@ -186,7 +186,7 @@ async fn a_text_that_is_marked_up_is_as_long_as_it_is_shown() {
 
 /// Telegram may show other videos than MPEG-4 as documents, which cannot be in an album.
 #[tokio::test]
-async fn a_text_beside_files_is_shorter_and_only_mpeg_4_is_a_video() {
+async fn caption_is_shorter_and_only_mpeg_4_is_a_video() {
     let (_, account) = connected::<Telegram>().await;
     for (length, mime_type, field) in [
         (1_024, MimeType::Mp4, None),

@@ -63,7 +63,7 @@ fn topic_has_the_form_that_threads_accepts() {
 
 /// A container that is not ready and one that is gone get equal responses.
 #[tokio::test]
-async fn a_container_that_is_not_found_and_is_there_is_published_a_little_later() {
+async fn container_reported_as_missing_is_published_later() {
     let (harness, account) = connected::<Threads>().await;
     let mut post = harness.due(&account, "hello", Vec::new()).await;
     let not_there = GraphError::new(24, "The requested resource does not exist").subcode(4_279_009);
@@ -76,7 +76,7 @@ async fn a_container_that_is_not_found_and_is_there_is_published_a_little_later(
 }
 
 #[tokio::test]
-async fn a_lost_answer_is_found_with_its_link_although_white_space_was_cut() {
+async fn lost_post_is_found_despite_trimmed_white_space() {
     let (harness, account) = connected::<Threads>().await;
     let mut post = harness.post(&account, "  in the middle \n", Vec::new());
     harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);

@@ -57,7 +57,7 @@ async fn missing_count_does_not_permit_a_second_post() {
 }
 
 #[tokio::test]
-async fn inbox_gets_the_video_alone() {
+async fn inbox_receives_only_the_video() {
     let (harness, account) = connected::<TikTok<false, true>>().await;
     let mut post = harness.post(&account, "to be finished", vec![sample(Mp4, 1)]);
     assert!(harness.deliver(&mut post).await.unwrap().published.handed_over);
@@ -67,7 +67,7 @@ async fn inbox_gets_the_video_alone() {
 }
 
 #[tokio::test]
-async fn direct_post_has_what_the_account_permits_now() {
+async fn direct_post_respects_the_current_settings_of_the_account() {
     let (harness, account) = connected::<Direct>().await;
     let mut long = sample(Mp4, 1);
     long.attachment.facts = Some(Facts { duration_ms: Some(60_001), ..Facts::default() });

@@ -49,7 +49,7 @@ async fn options_become_fields_of_x() {
 }
 
 #[tokio::test]
-async fn a_poll_whose_answer_was_lost_is_found() {
+async fn lost_poll_is_found() {
     let (harness, account) = connected::<X>().await;
     let mut post = harness.post(&account, "which?", Vec::new()).with(json!({ "poll_options": ["Tea", "Coffee"] }));
     harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
@@ -103,7 +103,7 @@ async fn undeterminable_look_up_is_reported_to_the_user() {
 }
 
 #[tokio::test]
-async fn account_is_connected_where_x_refuses_to_say_what_it_pays() {
+async fn account_is_connected_without_a_known_subscription() {
     let (harness, account) = connected::<X>().await;
     harness.fake.set_subscription("Premium");
     harness.fake.hides_subscription();
@@ -116,7 +116,7 @@ async fn account_is_connected_where_x_refuses_to_say_what_it_pays() {
 
 /// The error may be a temporary fault of X; a token of the wrong kind is permanent.
 #[tokio::test]
-async fn unsupported_authentication_wants_the_user_after_an_hour() {
+async fn unsupported_authentication_needs_the_user_after_an_hour() {
     let (harness, account) = connected::<X>().await;
     let post = harness.due(&account, "hello", Vec::new()).await;
     let refused = async || {

@@ -8,7 +8,7 @@ use platforms::Followed;
 use crate::prelude::*;
 
 #[tokio::test]
-async fn video_says_what_its_options_say() {
+async fn options_become_fields_of_youtube() {
     let (harness, account) = connected::<Youtube>().await;
     let mut post = harness.post(&account, "Its <text>", vec![sample(Mp4, 1)]);
     let options = json!({ "title": "Its own title", "tags": ["boats", "high tide"], "category": "19",
@@ -30,7 +30,7 @@ async fn video_says_what_its_options_say() {
 }
 
 #[tokio::test]
-async fn half_a_part_is_continued_and_an_ended_session_is_begun_again() {
+async fn partly_stored_part_is_continued_and_an_expired_session_replaced() {
     let (harness, account) = connected::<Youtube>().await;
     let file = sample_with_size(Mp4, (24 << 20) + 600_000);
     let mut post = harness.post(&account, "long", vec![file.clone()]);
@@ -52,7 +52,7 @@ async fn half_a_part_is_continued_and_an_ended_session_is_begun_again() {
 }
 
 #[tokio::test]
-async fn neither_a_lagging_list_nor_processing_makes_a_post_late() {
+async fn lagging_list_or_processing_delays_no_post() {
     let (harness, account) = connected::<Youtube>().await;
     let mut post = harness.post(&account, "soon", vec![sample(Mp4, 1)]);
     post.publish_at = noon() + TimeDelta::seconds(7);
@@ -129,7 +129,7 @@ async fn quota_of_the_day_is_renewed_at_midnight_in_pacific_time() {
 }
 
 #[tokio::test]
-async fn uploaded_video_is_published_as_a_person_left_it() {
+async fn edited_video_is_published_with_its_edits() {
     let (harness, account) = connected::<Youtube>().await;
     let post = harness.due(&account, "edited by hand", vec![sample(Mp4, 1)]).await;
     harness.fake.edit_status("selfDeclaredMadeForKids", &json!(true));

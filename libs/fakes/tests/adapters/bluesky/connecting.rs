@@ -24,7 +24,7 @@ async fn without_an_appview_the_account_is_the_same() {
 }
 
 #[tokio::test]
-async fn every_name_of_an_account_and_its_server_lead_to_it() {
+async fn account_is_found_by_all_its_names_and_its_server() {
     let harness = AdapterHarness::<Bluesky>::new().await;
     let (pds, issuer) = (harness.fake.pds(), harness.fake.issuer());
     for name in [Bluesky::HANDLE, Bluesky::DID, "@Alice.test", pds.as_str(), issuer.as_str()] {
@@ -78,7 +78,7 @@ async fn main_password_is_refused() {
 }
 
 #[tokio::test]
-async fn an_account_that_is_not_active_is_not_connected() {
+async fn inactive_account_is_not_connected() {
     let harness = AdapterHarness::<Bluesky>::new().await;
     harness.fake.change(|it| it.status = Some("deactivated"));
     let values = harness.fake.direct_form_values().unwrap();
@@ -129,7 +129,7 @@ async fn public_deployment_has_a_client_document_and_a_key() {
 }
 
 #[tokio::test]
-async fn a_server_without_narrow_scopes_is_asked_for_what_it_knows() {
+async fn server_without_narrow_scopes_gets_a_request_for_broad_ones() {
     let harness = AdapterHarness::<Bluesky>::new().await;
     harness.fake.change(|it| it.is_old = true);
 
@@ -183,7 +183,7 @@ async fn moved_account_gets_an_error() {
 }
 
 #[tokio::test]
-async fn an_account_whose_new_server_cannot_be_asked_is_renewed_as_before() {
+async fn account_with_an_unreachable_new_server_is_refreshed_as_before() {
     let (harness, _) = connected::<Bluesky>().await;
     harness.fake.change(|it| it.moved_to = Some("https://127.0.0.1:1".to_owned()));
     harness.refresh().await.unwrap();

@@ -6,7 +6,7 @@ use super::{Bluesky, record};
 use crate::prelude::*;
 
 #[tokio::test]
-async fn large_picture_is_made_to_fit_and_has_its_shape() {
+async fn large_image_is_resized_and_has_its_aspect_ratio() {
     let (harness, account) = connected::<Bluesky>().await;
 
     let record = record(&harness, &account, "large", vec![sample_with_size(MimeType::Png, 4_000_001)]).await;
@@ -17,7 +17,7 @@ async fn large_picture_is_made_to_fit_and_has_its_shape() {
 }
 
 #[tokio::test]
-async fn more_than_four_pictures_are_a_gallery_where_the_server_knows_it() {
+async fn more_than_four_images_are_a_gallery_where_supported() {
     let (harness, account) = connected::<Bluesky>().await;
     assert!(account.rules.rules.contains(&Rule::max_images(10)), "{:?}", account.rules);
     for (pictures, kind, field) in [
@@ -41,7 +41,7 @@ async fn more_than_four_pictures_are_a_gallery_where_the_server_knows_it() {
 }
 
 #[tokio::test]
-async fn files_that_were_thrown_away_are_uploaded_again_for_the_same_post() {
+async fn discarded_files_are_uploaded_again_for_the_same_post() {
     let (harness, account) = connected::<Bluesky>().await;
     let mut post = harness.due(&account, "stale", vec![sample(MimeType::Png, 1)]).await;
     let prepared = post.progress.clone();
@@ -57,7 +57,7 @@ async fn files_that_were_thrown_away_are_uploaded_again_for_the_same_post() {
 }
 
 #[tokio::test]
-async fn a_video_is_waited_for() {
+async fn processing_of_a_video_is_polled() {
     for by_lexicon in [false, true] {
         let (harness, account) = connected::<Bluesky>().await;
         harness.fake.change(|it| it.follows_lexicon = by_lexicon);
@@ -89,7 +89,7 @@ fn large_video() -> Sample {
 }
 
 #[tokio::test]
-async fn a_large_video_goes_up_in_parts_and_goes_on_where_it_stopped() {
+async fn large_video_is_uploaded_in_parts_and_resumed() {
     let (harness, account) = connected::<Bluesky>().await;
     let video = large_video();
     let mut post = harness.post(&account, "moving", vec![video.clone()]);
@@ -108,7 +108,7 @@ async fn a_large_video_goes_up_in_parts_and_goes_on_where_it_stopped() {
 }
 
 #[tokio::test]
-async fn an_upload_that_is_forgotten_is_a_setback_and_one_without_parts_goes_whole() {
+async fn forgotten_upload_is_repeated_and_one_without_parts_sent_whole() {
     for parts in [true, false] {
         let (harness, account) = connected::<Bluesky>().await;
         let video = large_video();
@@ -131,7 +131,7 @@ async fn an_upload_that_is_forgotten_is_a_setback_and_one_without_parts_goes_who
 }
 
 #[tokio::test]
-async fn a_gif_is_shown_as_a_video_that_runs_without_end() {
+async fn gif_is_shown_as_a_looping_video() {
     let (harness, account) = connected::<Bluesky>().await;
     let gif = with_pixels(sample(MimeType::Gif, 1), 320, 240);
 
@@ -169,7 +169,7 @@ async fn video_whose_job_failed_is_uploaded_again_twice_unless_it_is_refused() {
 }
 
 #[tokio::test]
-async fn upload_in_parts_that_failed_is_made_again_twice() {
+async fn failed_upload_in_parts_is_repeated_twice() {
     let (harness, account) = connected::<Bluesky>().await;
     harness.fake.change(|it| it.failing_uploads = 3);
 
@@ -179,7 +179,7 @@ async fn upload_in_parts_that_failed_is_made_again_twice() {
 }
 
 #[tokio::test]
-async fn a_video_that_is_never_done_is_given_up() {
+async fn endless_processing_of_a_video_fails_the_post() {
     let (harness, account) = connected::<Bluesky>().await;
     harness.fake.change(|it| it.video_polls = 1000);
     let mut post = harness.post(&account, "moving", vec![sample(MimeType::Mp4, 1)]);

@@ -25,7 +25,7 @@ fn link() -> String {
 }
 
 #[tokio::test]
-async fn a_link_to_a_post_is_a_quote_of_it() {
+async fn link_to_a_post_becomes_a_quote() {
     let (harness, account) = connected::<Bluesky>().await;
     let quoted = harness.fake.add_other_post(KEY, true);
     let record = format!("at://{}/app.bsky.feed.post/{KEY}", Bluesky::OTHER_DID);
@@ -38,7 +38,7 @@ async fn a_link_to_a_post_is_a_quote_of_it() {
 }
 
 #[tokio::test]
-async fn a_quote_stands_beside_pictures() {
+async fn quote_can_have_images() {
     let (harness, account) = connected::<Bluesky>().await;
     let quoted = harness.fake.add_other_post(KEY, true);
 
@@ -50,7 +50,7 @@ async fn a_quote_stands_beside_pictures() {
 }
 
 #[tokio::test]
-async fn a_post_of_ones_own_is_quoted_by_its_address() {
+async fn own_post_is_quoted_by_its_url() {
     let (harness, account) = connected::<Bluesky>().await;
     let first = harness.publish(&harness.due(&account, "first", Vec::new()).await).await.unwrap();
 

@@ -6,7 +6,7 @@ use super::record;
 use crate::prelude::*;
 
 #[tokio::test]
-async fn a_record_says_when_it_was_due_and_where_its_words_lead() {
+async fn record_has_its_due_time_and_facets() {
     let (harness, account) = connected::<Bluesky>().await;
     let written = "Привет 👩‍👩‍👧 @bob.test, @nobody.test: https://127.0.0.1:1/a/path/of/some/length #новости $abc";
     let text = "Привет 👩‍👩‍👧 @bob.test, @nobody.test: 127.0.0.1:1/a/path/of/so... #новости $abc";
@@ -38,7 +38,7 @@ fn shown(at: DateTime<Utc>) -> String {
 }
 
 #[tokio::test]
-async fn the_longest_text_is_counted_as_it_is_put() {
+async fn links_in_the_longest_text_count_as_shown() {
     let (harness, account) = connected::<Bluesky>().await;
     let link = format!("https://example.invalid/{}", "a".repeat(400));
     let fits = |text: &str| account.rules.breaches(Some(text), &[], Options::NONE).is_empty();
@@ -52,7 +52,7 @@ async fn the_longest_text_is_counted_as_it_is_put() {
 }
 
 #[tokio::test]
-async fn a_post_that_goes_out_late_says_the_present_time() {
+async fn late_post_has_the_current_time() {
     let (harness, account) = connected::<Bluesky>().await;
     let created_at =
         |published: Published| harness.fake.record(&published.platform_post_id).unwrap()["createdAt"].clone();
@@ -105,7 +105,7 @@ async fn record_of_an_earlier_attempt_with_another_text_is_the_post() {
 }
 
 #[tokio::test]
-async fn another_post_with_the_key_is_not_this_one() {
+async fn other_post_with_the_same_key_is_not_claimed() {
     let (harness, account) = connected::<Bluesky>().await;
     let mut post = harness.due(&account, "one", Vec::new()).await;
     let since = harness.clock.now();
@@ -120,7 +120,7 @@ async fn another_post_with_the_key_is_not_this_one() {
 }
 
 #[tokio::test]
-async fn options_are_a_language_a_label_of_its_own_and_no_card() {
+async fn options_set_the_language_a_label_and_no_card() {
     let (harness, account) = connected::<Bluesky>().await;
     let mut post = harness.post(&account, "https://example.com in German", Vec::new()).with(json!({
         "language": "de", "content_warning": "graphic-media", "link_preview": false,

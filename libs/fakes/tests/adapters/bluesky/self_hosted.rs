@@ -63,7 +63,7 @@ async fn video_goes_to_the_accounts_own_server_within_its_limit() {
 }
 
 #[tokio::test]
-async fn server_before_galleries_has_posts_of_four_pictures() {
+async fn server_before_galleries_has_posts_of_four_images() {
     for (is_old, most) in [(false, 10_u8), (true, 4)] {
         let harness = self_hosted().await;
         harness.fake.change(|it| it.lacks_galleries = is_old);

@@ -12,7 +12,7 @@ fn created_at(record: &Value) -> DateTime<Utc> {
 }
 
 #[tokio::test]
-async fn reply_names_its_parent_and_the_root_and_is_younger() {
+async fn reply_names_its_parent_and_root_and_has_a_later_time() {
     let (harness, account) = connected::<Bluesky>().await;
     let root = publish_text(&harness, &account, "one").await;
     let mut segments = vec![root.clone()];

@@ -53,7 +53,7 @@ async fn server_needs_a_channel_and_a_webhook_has_one() {
 }
 
 #[tokio::test]
-async fn that_the_bots_token_was_reset_is_no_fault_of_a_connection() {
+async fn reset_bot_token_ends_no_connection() {
     let (harness, account) = connected::<DiscordBot>().await;
     let old = harness.fake.token();
     harness.fake.reset_token();
@@ -76,7 +76,7 @@ fn set_up(fake: &impl FakePlatform, settings: Value, app: Value) -> Registry<dyn
 }
 
 #[tokio::test]
-async fn a_bot_that_is_switched_off_ends_no_connection() {
+async fn disabled_bot_ends_no_connection() {
     let (harness, account) = connected::<DiscordBot>().await;
     let settings = json!({"url": harness.fake.settings()["url"], "app": true});
     let app = json!({"client_id": "us", "client_secret": "hush", "bot_token": harness.fake.token()});
@@ -91,7 +91,7 @@ async fn a_bot_that_is_switched_off_ends_no_connection() {
 }
 
 #[tokio::test]
-async fn a_webhook_can_still_be_pasted_where_there_is_a_bot() {
+async fn webhook_can_be_pasted_despite_a_bot() {
     let harness = AdapterHarness::<Discord>::new().await;
     let app = json!({"client_id": "us", "client_secret": "hush", "bot_token": "Mj.Cl.Zn"});
     let settings = |bot: bool| json!({"url": harness.fake.base_url(), "app": true, "bot": bot});

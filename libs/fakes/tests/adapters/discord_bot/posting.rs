@@ -14,7 +14,7 @@ async fn refused(harness: &AdapterHarness<DiscordBot>, post: &Post<'_>) -> Strin
 }
 
 #[tokio::test]
-async fn a_message_has_a_nonce_and_notifies_nobody() {
+async fn message_has_a_nonce_and_notifies_nobody() {
     let (harness, account) = connected::<DiscordBot>().await;
     let flags = json!({ "channel": NEWS, "silent": true, "suppress_embeds": true });
     let mut post = harness.post(&account, "@everyone look", Vec::new()).with(flags);
@@ -35,7 +35,7 @@ async fn a_message_has_a_nonce_and_notifies_nobody() {
 }
 
 #[tokio::test]
-async fn a_post_in_a_forum_begins_a_thread_and_elsewhere_has_no_title() {
+async fn title_starts_a_thread_only_in_a_forum() {
     let (harness, account) = connected::<DiscordBot>().await;
     let mut titled = post(&harness, &account, (FORUM, Some("Tides")), "how high?", vec![sample(MimeType::Png, 1)]);
 
@@ -63,7 +63,7 @@ async fn forum_that_requires_tags_says_what_to_do() {
 
 /// The bot is also a member of other users' servers.
 #[tokio::test]
-async fn a_post_goes_to_its_own_server_alone() {
+async fn post_goes_only_to_its_own_server() {
     let (harness, account) = connected::<DiscordBot>().await;
     for (channel, said) in [
         (OF_ANOTHER_SERVER, "option channel: this channel is in another server"),
@@ -83,7 +83,7 @@ async fn a_post_goes_to_its_own_server_alone() {
 }
 
 #[tokio::test]
-async fn what_the_bot_may_not_do_in_a_channel_does_not_end_the_connection() {
+async fn missing_channel_permission_does_not_end_the_connection() {
     let (harness, account) = connected::<DiscordBot>().await;
     let picture = || vec![sample(MimeType::Png, 1)];
     let advice = "allow the bot to view the channel, to send messages and messages in threads, and to attach files \

@@ -13,7 +13,7 @@ fn names(accounts: &[Account]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn every_page_that_its_person_may_post_on_can_be_chosen() {
+async fn all_pages_on_which_the_user_may_post_can_be_chosen() {
     let harness = AdapterHarness::<Facebook>::new().await;
     harness.fake.has_page("200", "Tide Tables", &["PROFILE_PLUS_CREATE_CONTENT"]);
     harness.fake.has_page("201", "Fog Horn", &["ANALYZE", "ADVERTISE"]);
@@ -45,7 +45,7 @@ async fn every_page_that_its_person_may_post_on_can_be_chosen() {
 }
 
 #[tokio::test]
-async fn a_page_is_known_by_the_name_in_its_address_or_by_its_own() {
+async fn page_has_its_username_or_its_name() {
     let harness = AdapterHarness::<Facebook>::new().await;
     harness.fake.has_page("200", "Tide Tables", &["CREATE_CONTENT"]);
 
@@ -106,7 +106,7 @@ async fn grant_that_has_ended_counts_as_revoked() {
 }
 
 #[tokio::test]
-async fn a_page_that_is_not_to_be_seen_needs_reconnection() {
+async fn invisible_page_needs_reconnection() {
     let (harness, account) = connected::<Facebook>().await;
     let post = harness.due(&account, "prepared", Vec::new()).await;
     let missing = json!({ "message": "No.", "type": "GraphMethodException", "code": 100, "error_subcode": 33 });

@@ -8,7 +8,7 @@ use super::{Facebook, a_post};
 use crate::prelude::*;
 
 #[tokio::test]
-async fn a_link_has_a_card_where_there_are_no_files() {
+async fn link_has_a_card_without_files() {
     let (harness, account) = connected::<Facebook>().await;
     let mut post = a_post(&harness, &account, Vec::new(), json!({ "link": "https://harbour.example/tides" }));
     let published = harness.deliver(&mut post).await.unwrap().published;
@@ -18,7 +18,7 @@ async fn a_link_has_a_card_where_there_are_no_files() {
 }
 
 #[tokio::test]
-async fn a_picture_over_four_megabytes_is_made_smaller() {
+async fn image_over_four_megabytes_is_resized() {
     let (harness, account) = connected::<Facebook>().await;
     let mut post = harness.post(&account, "a large one", vec![sample_with_size(MimeType::Png, 4_000_001)]);
 
@@ -28,7 +28,7 @@ async fn a_picture_over_four_megabytes_is_made_smaller() {
 }
 
 #[tokio::test]
-async fn a_picture_that_arrived_is_not_sent_again() {
+async fn uploaded_image_is_not_sent_again() {
     let (harness, account) = connected::<Facebook>().await;
     let files = vec![sample(MimeType::Png, 1), sample(MimeType::Jpeg, 2)];
     let mut post = harness.post(&account, "two", files.clone());

@@ -7,7 +7,7 @@ use super::{Facebook, a_post, long_video};
 use crate::prelude::*;
 
 #[tokio::test]
-async fn a_video_goes_up_in_parts_with_its_title() {
+async fn video_is_uploaded_in_parts_with_its_title() {
     let (harness, account) = connected::<Facebook>().await;
     let video = long_video();
     let mut post = a_post(&harness, &account, vec![video.clone()], json!({ "title": "The ferry" }));
@@ -41,7 +41,7 @@ async fn every_fault_of_a_part_publishes_the_video_once() {
 }
 
 #[tokio::test]
-async fn each_part_is_remembered_and_may_be_sent_again() {
+async fn each_part_is_stored_as_progress_and_can_be_repeated() {
     let (harness, account) = connected::<Facebook>().await;
     let mut post = a_post(&harness, &account, vec![long_video()], json!({}));
     let lead = harness.lead(&[post.media[0].attachment.clone()]).unwrap();
@@ -59,7 +59,7 @@ async fn each_part_is_remembered_and_may_be_sent_again() {
 }
 
 #[tokio::test]
-async fn an_upload_that_stands_elsewhere_is_begun_anew() {
+async fn upload_at_another_offset_starts_again() {
     let (harness, account) = connected::<Facebook>().await;
     let mut post = a_post(&harness, &account, vec![long_video()], json!({}));
     harness.clock.skip_to(post.publish_at - harness.lead(&[post.media[0].attachment.clone()]).unwrap());
@@ -74,7 +74,7 @@ async fn an_upload_that_stands_elsewhere_is_begun_anew() {
 }
 
 #[tokio::test]
-async fn an_upload_that_breaks_off_goes_on_where_it_did() {
+async fn interrupted_upload_resumes_at_its_offset() {
     let (harness, account) = connected::<Facebook>().await;
     let video = long_video();
     let mut post = a_post(&harness, &account, vec![video.clone()], json!({ "kind": "reel" }));

@@ -18,7 +18,7 @@ fn picture(width: u32, height: u32, format: ImageFormat) -> Sample {
 }
 
 #[tokio::test]
-async fn a_picture_says_who_made_it_whom_it_shows_and_where() {
+async fn image_has_collaborators_tags_and_location() {
     let (harness, account) = connected::<Instagram>().await;
     let files = vec![described(MimeType::Png, 1, "a boat")];
     let mut post = harness.post(&account, "#boats at sea", files).with(json!({
@@ -39,7 +39,7 @@ async fn a_picture_says_who_made_it_whom_it_shows_and_where() {
 }
 
 #[tokio::test]
-async fn one_video_is_a_reel_whatever_it_is_called() {
+async fn single_video_becomes_a_reel() {
     let (harness, account) = connected::<Instagram>().await;
     for (given, expected) in [
         (json!({}), json!({ "share_to_feed": true, "user_tags": [null] })),
@@ -62,7 +62,7 @@ async fn one_video_is_a_reel_whatever_it_is_called() {
 }
 
 #[tokio::test]
-async fn a_carousel_mixes_pictures_and_films_in_their_order_each_with_its_words() {
+async fn carousel_has_images_and_videos_in_order_with_alt_texts() {
     let (harness, account) = connected::<Instagram>().await;
     let files = vec![sample(MimeType::Mp4, 1), described(MimeType::Jpeg, 2, "a lamp"), sample(MimeType::Webp, 3)];
     let mut post = harness
@@ -82,7 +82,7 @@ async fn a_carousel_mixes_pictures_and_films_in_their_order_each_with_its_words(
 }
 
 #[tokio::test]
-async fn a_story_is_a_picture_or_a_film_without_words() {
+async fn story_is_one_image_or_video_without_text() {
     let (harness, account) = connected::<Instagram>().await;
     for (file, tags) in
         [(picture(90, 160, ImageFormat::Png), json!(["second"])), (sample(MimeType::Mp4, 2), json!(["second 0.1 0.9"]))]
@@ -179,7 +179,7 @@ async fn failed_container_ends_the_post_or_is_replaced_twice() {
 }
 
 #[tokio::test]
-async fn status_of_a_video_is_read_ever_less_often_for_half_an_hour() {
+async fn video_status_is_polled_with_growing_pauses_for_half_an_hour() {
     let (harness, account) = connected::<Instagram>().await;
     harness.fake.works_for(TimeDelta::minutes(25));
     let mut post = harness.post(&account, "long", vec![sample(MimeType::Mp4, 1)]);

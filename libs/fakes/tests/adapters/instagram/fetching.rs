@@ -41,7 +41,7 @@ async fn refused_host_is_tried_for_hours_with_growing_pauses() {
 }
 
 #[tokio::test]
-async fn by_facebook_the_bytes_of_every_video_are_sent() {
+async fn video_bytes_are_sent_to_accounts_connected_by_facebook() {
     let (video, picture) = (sample(MimeType::Mp4, 1), sample(MimeType::Jpeg, 2));
     for (kind, files) in [("reel", vec![video.clone()]), ("story", vec![video.clone()]), ("post", vec![video, picture])]
     {

@@ -6,7 +6,7 @@ use super::Instagram;
 use crate::prelude::*;
 
 #[tokio::test]
-async fn a_container_that_is_forgotten_or_too_old_is_made_anew() {
+async fn missing_or_expired_container_is_created_again() {
     for is_old in [false, true] {
         let (harness, account) = connected::<Instagram>().await;
         let mut post = harness.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
@@ -35,7 +35,7 @@ async fn second_call_publishes_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_public_and_not_listed_yet_is_waited_for_and_then_reported_without_a_link() {
+async fn public_post_that_is_not_listed_is_reported_without_a_url() {
     let (harness, account) = connected::<Instagram>().await;
     harness.fake.lists_after(TimeDelta::days(1));
     let post = harness.due(&account, "hello", vec![sample(MimeType::Jpeg, 1)]).await;
@@ -48,7 +48,7 @@ async fn what_is_public_and_not_listed_yet_is_waited_for_and_then_reported_witho
 
 /// Stories are in a separate list, and have no text to compare.
 #[tokio::test]
-async fn a_story_whose_answer_was_lost_is_found_among_stories() {
+async fn lost_story_is_found_among_stories() {
     let (harness, account) = connected::<Instagram>().await;
     harness.fake.publish_manual_post("");
     let story =

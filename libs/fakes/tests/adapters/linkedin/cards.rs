@@ -33,7 +33,7 @@ async fn shown(harness: &AdapterHarness<LinkedIn>, text: &str, given: Value) -> 
 }
 
 #[tokio::test]
-async fn the_first_link_of_a_text_has_a_card_with_its_picture() {
+async fn first_link_has_a_card_with_its_image() {
     let website = website().await;
     let harness = AdapterHarness::<LinkedIn>::with_other_servers(&[website]).await;
 
@@ -49,7 +49,7 @@ async fn the_first_link_of_a_text_has_a_card_with_its_picture() {
 }
 
 #[tokio::test]
-async fn a_link_may_be_named_and_a_card_left_out() {
+async fn card_can_have_another_link_or_be_left_out() {
     let website = website().await;
     let (with, without) = (format!("http://{website}/"), format!("http://{website}/none"));
     let named = |link: &str| json!({ "link": link });
@@ -69,7 +69,7 @@ async fn a_link_may_be_named_and_a_card_left_out() {
 }
 
 #[tokio::test]
-async fn a_picture_that_linkedin_does_not_take_is_left_out() {
+async fn unsupported_image_of_a_card_is_left_out() {
     let website = website().await;
     let harness = AdapterHarness::<LinkedIn>::with_other_servers(&[website]).await;
 

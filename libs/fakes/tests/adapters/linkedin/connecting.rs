@@ -10,7 +10,7 @@ use crate::prelude::*;
 /// The default scopes with `pages` are part of the only product that such an app can have, so its
 /// member is read without OpenID Connect.
 #[tokio::test]
-async fn one_grant_covers_a_member_and_the_pages_for_which_they_may_post() {
+async fn grant_covers_the_member_and_their_pages() {
     let harness = AdapterHarness::<LinkedIn<Community>>::new().await;
 
     let accounts = connect_all(&harness).await.unwrap();
@@ -55,7 +55,7 @@ async fn invalid_member_is_not_connected() {
 }
 
 #[tokio::test]
-async fn what_is_asked_for_and_in_which_version_an_operator_may_say() {
+async fn operator_can_set_scopes_and_api_version() {
     let (harness, account) = connected::<LinkedIn<Replaying>>().await;
     assert_eq!(account.scopes, ["openid", "profile", "email", "w_member_social"]);
 
@@ -66,7 +66,7 @@ async fn what_is_asked_for_and_in_which_version_an_operator_may_say() {
 }
 
 #[tokio::test]
-async fn an_app_with_the_advertising_api_connects_pages_with_the_scopes_that_its_operator_names() {
+async fn advertising_app_connects_pages_with_configured_scopes() {
     let harness = AdapterHarness::<LinkedIn<Advertising>>::new().await;
 
     let accounts = connect_all(&harness).await.unwrap();
@@ -80,7 +80,7 @@ async fn an_app_with_the_advertising_api_connects_pages_with_the_scopes_that_its
 
 /// LinkedIn then shows no consent page, and its error names the scope.
 #[tokio::test]
-async fn one_scope_that_the_app_may_not_ask_for_is_a_task_of_the_operator() {
+async fn unauthorized_scope_is_an_error_of_the_operator() {
     let harness = AdapterHarness::<LinkedIn<CommunityWithOpenId>>::new().await;
     let (url, callback) = page_for(&harness, &harness.fake.form_values()).await;
     let page = browser().get(url).send().await.unwrap();

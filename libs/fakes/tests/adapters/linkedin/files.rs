@@ -5,7 +5,7 @@ use fakes::linkedin::LinkedIn;
 use crate::prelude::*;
 
 #[tokio::test]
-async fn video_goes_up_in_parts_without_the_token() {
+async fn video_is_uploaded_in_parts_without_the_token() {
     let (harness, account) = connected::<LinkedIn>().await;
     harness.fake.cuts_into(100);
     let video = sample(MimeType::Mp4, 1);
@@ -50,7 +50,7 @@ async fn document_is_posted_if_its_status_is_denied_and_uploaded_again_if_it_is_
 }
 
 #[tokio::test]
-async fn file_that_linkedin_still_awaits_after_minutes_is_sent_again() {
+async fn file_still_awaited_after_minutes_is_sent_again() {
     let (harness, account) = connected::<LinkedIn>().await;
     let mut post = harness.due(&account, "soon", vec![sample(MimeType::Png, 1)]).await;
     let waiting = json!({ "status": 400, "code": "MEDIA_ASSET_WAITING_UPLOAD", "message": "urn:li:image:1" });
@@ -69,7 +69,7 @@ async fn file_that_linkedin_still_awaits_after_minutes_is_sent_again() {
 
 /// LinkedIn still waits for the parts, so no earlier call has finalized the video.
 #[tokio::test]
-async fn first_finalize_that_is_refused_ends_the_post_with_linkedins_message() {
+async fn refused_finalize_fails_the_post_with_the_message() {
     let (harness, account) = connected::<LinkedIn>().await;
     let mut post = harness.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
     let refused = json!({ "status": 400, "code": "INVALID_VALUE_FOR_FIELD", "message": "/uploadedPartIds" });
@@ -81,7 +81,7 @@ async fn first_finalize_that_is_refused_ends_the_post_with_linkedins_message() {
 /// The worker of the first call died without storing its progress. LinkedIn returns the status of
 /// the video.
 #[tokio::test]
-async fn finalize_that_a_dead_worker_made_is_recognized_by_the_status_of_the_video() {
+async fn finalize_of_a_dead_worker_is_recognized_by_the_video_status() {
     let (harness, account) = connected::<LinkedIn>().await;
     let mut post = harness.post(&account, "a film", vec![sample(MimeType::Mp4, 1)]);
     let finalized = |harness: &AdapterHarness<LinkedIn>| {

@@ -15,7 +15,7 @@ async fn edited_candidate_is_neither_claimed_nor_sent_again() {
 }
 
 #[tokio::test]
-async fn a_page_that_may_not_be_read_says_where_to_look() {
+async fn error_of_an_unreadable_page_says_where_to_look() {
     let denied = json!({ "status": 403, "code": "ACCESS_DENIED", "message": "no" });
     for may_be_read_before in [true, false] {
         let (harness, account) = connected::<LinkedIn<Community>>().await;
@@ -35,7 +35,7 @@ async fn a_page_that_may_not_be_read_says_where_to_look() {
 
 /// The list is also unreadable before the call; the post is still published.
 #[tokio::test]
-async fn a_list_that_cannot_be_read_holds_no_post_back() {
+async fn unreadable_list_delays_no_post() {
     let (harness, account) = connected::<LinkedIn<Community>>().await;
     let mut post = harness.post(&account, "out", Vec::new());
     harness.clock.skip_to(post.publish_at);
@@ -53,7 +53,7 @@ async fn a_list_that_cannot_be_read_holds_no_post_back() {
 /// The page's list lags: the adapter sends the post again, and LinkedIn's error names the first
 /// post.
 #[tokio::test]
-async fn a_second_try_that_is_refused_as_a_duplicate_shows_that_the_first_arrived() {
+async fn refused_duplicate_proves_that_the_first_call_published() {
     let (harness, account) = connected::<LinkedIn<Community>>().await;
     let (post, _) = lost_post(&harness, &account, "there already", Vec::new(), InjectedFault::LoseResponse).await;
 

@@ -11,7 +11,7 @@ fn visible_to(whom: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_member_may_post_for_their_connections_and_a_page_has_none() {
+async fn only_members_can_post_to_their_connections() {
     let (harness, account) = connected::<LinkedIn>().await;
     for (text, given, visibility) in [
         ("for all", json!({}), "PUBLIC"),
@@ -36,7 +36,7 @@ async fn a_member_may_post_for_their_connections_and_a_page_has_none() {
 }
 
 #[tokio::test]
-async fn a_day_that_is_used_up_is_tried_twice_and_then_waited_for() {
+async fn exhausted_daily_quota_delays_the_post_after_two_attempts() {
     let (harness, account) = connected::<LinkedIn>().await;
     let post = harness.due(&account, "patience", Vec::new()).await;
     let midnight = (harness.clock.now().date_naive() + Days::new(1)).and_time(NaiveTime::MIN).and_utc();
@@ -52,7 +52,7 @@ async fn a_day_that_is_used_up_is_tried_twice_and_then_waited_for() {
 const COMMENT: &str = "More (and #more) at https://example.com/a_b";
 
 #[tokio::test]
-async fn a_comment_that_fails_ends_no_grant_and_is_not_made_twice() {
+async fn failed_comment_ends_no_grant_and_is_not_repeated() {
     let (harness, account) = connected::<LinkedIn<Community>>().await;
     let published = publish_text(&harness, &account, "the lamp is lit").await;
     let comment = harness.comment(&account, &published, COMMENT);

@@ -36,7 +36,7 @@ async fn post_is_sent_again_within_a_minute_after_its_call_has_ended() {
 }
 
 #[tokio::test]
-async fn it_is_sent_once_and_within_minutes_or_not_at_all() {
+async fn post_is_replayed_once_and_not_after_minutes() {
     let (harness, account) = connected::<LinkedIn<Replaying>>().await;
     let (post, since) = lost_post(&harness, &account, "once (more)", Vec::new(), InjectedFault::LoseResponse).await;
     harness.clock.advance(SETTLES);
@@ -52,7 +52,7 @@ async fn it_is_sent_once_and_within_minutes_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn duplicate_of_another_post_is_not_it() {
+async fn duplicate_of_another_post_is_refused() {
     let (harness, account) = connected::<LinkedIn<Replaying>>().await;
     harness.deliver(&mut harness.post(&account, "once (more)", Vec::new())).await.unwrap();
     let (post, since) = lost_post(&harness, &account, "once (more)", Vec::new(), InjectedFault::CutBefore).await;

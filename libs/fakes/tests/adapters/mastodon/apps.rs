@@ -12,7 +12,7 @@ async fn client_id<K: FlavorType>(harness: &AdapterHarness<Server<K>>) -> String
 }
 
 #[tokio::test]
-async fn an_app_is_registered_once_per_server() {
+async fn app_is_registered_once_per_server() {
     async fn registers_once<K: FlavorType>() {
         let harness = AdapterHarness::<Server<K>>::new().await;
         let first = client_id(&harness).await;

@@ -33,7 +33,7 @@ async fn sent<K: FlavorType>(harness: &AdapterHarness<Server<K>>, input: String)
 }
 
 #[tokio::test]
-async fn the_server_is_found_by_the_domain_of_a_handle_and_by_a_handle() {
+async fn server_is_found_by_a_handle_or_its_domain() {
     async fn is_found<K: FlavorType>() {
         let (harness, website) = with_website::<K>().await;
         let here = harness.fake.base_url().to_owned();
@@ -53,7 +53,7 @@ async fn the_server_is_found_by_the_domain_of_a_handle_and_by_a_handle() {
 }
 
 #[tokio::test]
-async fn a_domain_leads_nowhere_that_may_not_be_called_and_not_round_and_round() {
+async fn domain_redirects_to_no_private_address_and_in_no_circle() {
     let (harness, website) = with_website::<Stock>().await;
     let domain = format!("http://{}", website.address());
     for way in WAYS {
@@ -71,7 +71,7 @@ async fn profile<K: FlavorType>(harness: &AdapterHarness<Server<K>>) -> AccountI
 }
 
 #[tokio::test]
-async fn an_account_has_the_handle_of_the_domain_that_names_it() {
+async fn account_has_the_handle_of_its_domain() {
     async fn is_named<K: FlavorType>() {
         let (harness, website) = with_website::<K>().await;
         let (domain, here) = (website.address().to_string(), harness.fake.base_url().to_owned());
@@ -92,7 +92,7 @@ async fn an_account_has_the_handle_of_the_domain_that_names_it() {
 }
 
 #[tokio::test]
-async fn a_server_does_not_name_its_accounts_by_a_domain_that_knows_nothing_of_it() {
+async fn server_cannot_use_a_domain_that_does_not_confirm_it() {
     let (harness, website) = with_website::<Stock>().await;
     let here = harness.fake.base_url().to_owned();
     let own = Some(format!("keeper@{}", here.trim_start_matches("http://")));
@@ -132,7 +132,7 @@ async fn unpromised_issuer_must_be_correct_too() {
 }
 
 #[tokio::test]
-async fn a_server_that_promises_another_name_than_its_own_is_refused() {
+async fn server_with_another_issuer_is_refused() {
     let harness = AdapterHarness::<Server<Stock>>::new().await;
     harness.fake.promise_issuer("https://honest.example/");
 
@@ -143,7 +143,7 @@ async fn a_server_that_promises_another_name_than_its_own_is_refused() {
 
 /// Otherwise the suite refreshes nothing.
 #[tokio::test]
-async fn only_tokens_that_end_can_be_refreshed() {
+async fn only_expiring_tokens_can_be_refreshed() {
     assert!(!connected::<Server<Stock>>().await.0.can_refresh());
     assert!(connected::<Server<Pleroma>>().await.0.can_refresh());
 }

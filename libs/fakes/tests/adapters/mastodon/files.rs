@@ -10,7 +10,7 @@ fn video() -> Vec<Sample> {
 }
 
 #[tokio::test]
-async fn a_refusal_with_files_is_believed_once_it_is_certain_that_no_status_shows_them() {
+async fn refusal_with_files_is_final_once_no_status_has_them() {
     let (harness, account) = connected::<Server<GoToSocial>>().await;
     let post = harness.due(&account, "Look", picture()).await;
     harness.fake.inject_fault(Call::Publish, InjectedFault::Refused, 2);
@@ -26,7 +26,7 @@ async fn a_refusal_with_files_is_believed_once_it_is_certain_that_no_status_show
 }
 
 #[tokio::test]
-async fn a_video_is_waited_for_in_steps() {
+async fn processing_of_a_video_is_polled_in_steps() {
     let (harness, account) = connected::<Server<Stock>>().await;
     harness.fake.polls_until_ready(7);
     let mut post = harness.post(&account, "Look", video());
@@ -53,7 +53,7 @@ async fn a_video_is_waited_for_in_steps() {
 }
 
 #[tokio::test]
-async fn a_file_that_waited_too_long_is_uploaded_again() {
+async fn file_that_waited_too_long_is_uploaded_again() {
     let (harness, account) = connected::<Server<Stock>>().await;
     let mut post = harness.due(&account, "Look", vec![sample(MimeType::Jpeg, 1), sample(MimeType::Png, 2)]).await;
     harness.clock.advance(TimeDelta::hours(25));
@@ -69,7 +69,7 @@ async fn a_file_that_waited_too_long_is_uploaded_again() {
 }
 
 #[tokio::test]
-async fn a_file_that_vanished_while_it_was_worked_on_is_uploaded_again() {
+async fn file_that_vanished_during_processing_is_uploaded_again() {
     let (harness, account) = connected::<Server<Stock>>().await;
     let mut post = harness.post(&account, "Look", video());
     let mut prepare = async || match harness.prepare(&post).await {
@@ -91,7 +91,7 @@ async fn a_file_that_vanished_while_it_was_worked_on_is_uploaded_again() {
 }
 
 #[tokio::test]
-async fn an_upload_that_is_cut_off_is_made_anew_and_those_before_it_are_kept() {
+async fn interrupted_upload_is_repeated_without_earlier_files() {
     let (harness, account) = connected::<Server<Stock>>().await;
     for fault in
         [InjectedFault::CutBefore, InjectedFault::LoseResponse, InjectedFault::ServerError, InjectedFault::Unavailable]
@@ -123,7 +123,7 @@ async fn pixelfed_accepts_more_pixels_than_it_states() {
 }
 
 #[tokio::test]
-async fn files_that_a_status_shows_are_not_uploaded_again_but_found() {
+async fn files_of_a_public_status_are_found_and_not_uploaded_again() {
     let (harness, account) = connected::<Server<GoToSocial>>().await;
     let post = harness.due(&account, "Look", picture()).await;
     let published = harness.publish(&post).await.unwrap();
@@ -136,7 +136,7 @@ async fn files_that_a_status_shows_are_not_uploaded_again_but_found() {
 }
 
 #[tokio::test]
-async fn a_video_that_could_not_be_processed_is_uploaded_once_more() {
+async fn unprocessable_video_is_uploaded_once_more() {
     let (harness, account) = connected::<Server<Stock>>().await;
     harness.fake.inject_fault(Call::Process, InjectedFault::Refused, 1);
     harness.deliver(&mut harness.post(&account, "the second time", video())).await.unwrap();

@@ -7,7 +7,7 @@ use super::{Server, picture};
 use crate::prelude::*;
 
 #[tokio::test]
-async fn options_arrive_and_what_is_not_said_is_the_accounts_own_setting() {
+async fn options_are_sent_and_defaults_are_those_of_the_account() {
     let (harness, account) = connected::<Server<Stock>>().await;
     harness.fake.set_default_visibility("private");
     harness.deliver(&mut harness.post(&account, "as the account has it", Vec::new())).await.unwrap();
@@ -25,9 +25,9 @@ async fn options_arrive_and_what_is_not_said_is_the_accounts_own_setting() {
 }
 
 #[tokio::test]
-async fn where_the_listing_may_lack_it_a_lost_post_is_not_sent_again() {
+async fn lost_post_missing_in_an_incomplete_list_is_not_sent_again() {
     let (harness, account) = connected::<Server<Snac>>().await;
-    for (visibility, is_told) in [(None, true), (Some("public"), true), (Some("private"), false)] {
+    for (visibility, is_listed) in [(None, true), (Some("public"), true), (Some("private"), false)] {
         let mut post = harness.due(&account, &format!("to {visibility:?}"), Vec::new()).await;
         if let Some(visibility) = visibility {
             post.options = options(json!({ "visibility": visibility }));
@@ -37,15 +37,15 @@ async fn where_the_listing_may_lack_it_a_lost_post_is_not_sent_again() {
         harness.clock.advance(TimeDelta::minutes(3));
         let response = harness.resolve(&post, since).await;
         match response {
-            Resolution::Candidate(_) | Resolution::Found(_) => assert!(is_told, "{response:?}"),
-            Resolution::Undeterminable { .. } => assert!(!is_told, "{response:?}"),
+            Resolution::Candidate(_) | Resolution::Found(_) => assert!(is_listed, "{response:?}"),
+            Resolution::Undeterminable { .. } => assert!(!is_listed, "{response:?}"),
             other => panic!("{visibility:?}: {other:?}"),
         }
     }
 }
 
 #[tokio::test]
-async fn unknown_software_is_sent_the_accounts_own_visibility() {
+async fn unknown_software_gets_the_default_visibility_of_the_account() {
     for own in ["public", "unlisted", "private"] {
         let (harness, account) = connected::<Server<Snac>>().await;
         harness.fake.set_default_visibility(own);
@@ -63,7 +63,7 @@ async fn unknown_software_is_sent_the_accounts_own_visibility() {
 }
 
 #[tokio::test]
-async fn a_visibility_that_cannot_be_asked_for_is_left_to_the_server() {
+async fn unsupported_visibility_is_left_to_the_server() {
     let (harness, account) = connected::<Server<Snac>>().await;
     harness.fake.hides_visibility();
     let lost = harness.due(&account, "as the server has it", Vec::new()).await;
@@ -80,7 +80,7 @@ async fn a_visibility_that_cannot_be_asked_for_is_left_to_the_server() {
 }
 
 #[tokio::test]
-async fn a_warning_has_the_limit_of_its_server_and_is_kept() {
+async fn content_warning_has_the_limit_of_its_server() {
     async fn is_kept<K: FlavorType>(longest: usize, field: &str) {
         let (harness, account) = connected::<Server<K>>().await;
         let warned = |length: usize| json!({ "content_warning": "é".repeat(length) });

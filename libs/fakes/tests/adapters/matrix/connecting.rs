@@ -11,7 +11,7 @@ const WELL_KNOWN: &str = "/.well-known/matrix/client";
 const LOGIN: &str = "/client/v3/login";
 
 #[tokio::test]
-async fn an_account_is_described_and_its_password_is_forgotten() {
+async fn account_has_its_info_and_the_password_is_not_stored() {
     let (_, account) = connected::<Matrix>().await;
 
     assert_eq!(account.profile.account_id, USER);
@@ -25,7 +25,7 @@ async fn an_account_is_described_and_its_password_is_forgotten() {
 }
 
 #[tokio::test]
-async fn a_homeserver_is_where_its_domain_says() {
+async fn homeserver_is_found_by_its_domain() {
     for moves in [false, true] {
         let (harness, domain) = AdapterHarness::<Matrix>::with_second_fake().await;
         let document = json!({ "m.homeserver": { "base_url": format!("{}/", harness.fake.base_url()) } });
@@ -44,7 +44,7 @@ async fn a_homeserver_is_where_its_domain_says() {
 }
 
 #[tokio::test]
-async fn whatever_a_domain_says_leads_to_no_address_that_only_we_can_reach() {
+async fn domain_leads_to_no_private_address() {
     let harness = AdapterHarness::<Matrix>::new().await;
     let here = harness.fake.base_url();
     for inside in ["http://169.254.169.254", "http://127.0.0.1:1", "https://localhost", "http://example.com"] {
@@ -87,7 +87,7 @@ async fn invalid_input_is_an_error_of_its_field() {
 /// A homeserver may support only OAuth 2.0: then the calls of the older login do not exist, or list
 /// no flow.
 #[tokio::test]
-async fn homeserver_that_signs_in_by_its_own_page_alone_asks_for_an_access_token() {
+async fn homeserver_with_sign_in_by_page_only_needs_an_access_token() {
     let missing = json!({ "errcode": "M_UNRECOGNIZED", "error": "Unrecognized request" });
     for (status, flows) in [(200, json!({ "flows": [] })), (404, missing.clone())] {
         let harness = AdapterHarness::<Matrix>::new().await;
@@ -105,7 +105,7 @@ async fn homeserver_that_signs_in_by_its_own_page_alone_asks_for_an_access_token
 }
 
 #[tokio::test]
-async fn a_device_whose_token_was_pasted_stays_its_owners() {
+async fn device_of_a_pasted_token_is_not_logged_out() {
     let harness = AdapterHarness::<Matrix>::new().await;
     let token = format!(" {} ", harness.fake.own_token());
     let account = account_for(&harness, &typed(USER, &token, &harness.fake.base_url())).await;
@@ -118,7 +118,7 @@ async fn a_device_whose_token_was_pasted_stays_its_owners() {
 }
 
 #[tokio::test]
-async fn a_device_is_ended_though_its_access_token_has_ended() {
+async fn device_is_logged_out_after_its_access_token_expired() {
     let (harness, account) = connected::<Matrix>().await;
     harness.clock.advance(TimeDelta::days(3));
 
@@ -134,7 +134,7 @@ async fn sign_in(harness: &AdapterHarness<Matrix>) -> Callback {
 }
 
 #[tokio::test]
-async fn old_page_is_used_only_where_the_operator_names_the_homeserver() {
+async fn legacy_page_is_used_only_for_configured_homeservers() {
     for sso_homeservers in [json!([]), json!(["https://matrix.example.org", "lighthouse.example"])] {
         let harness = AdapterHarness::<Matrix>::with_settings(|_| json!({ "sso_homeservers": sso_homeservers })).await;
         harness.fake.enable_page();
@@ -149,7 +149,7 @@ async fn old_page_is_used_only_where_the_operator_names_the_homeserver() {
 
 /// The token of the page is accepted once, and only from the callback that the flow requested.
 #[tokio::test]
-async fn a_person_may_sign_in_on_the_page_of_a_homeserver_that_the_operator_names() {
+async fn user_signs_in_on_the_page_of_a_configured_homeserver() {
     let harness = AdapterHarness::<Matrix>::with_settings(|it| json!({ "sso_homeservers": [it.base_url()] })).await;
     harness.fake.enable_page();
     let callback = sign_in(&harness).await;
@@ -173,7 +173,7 @@ async fn a_person_may_sign_in_on_the_page_of_a_homeserver_that_the_operator_name
 
 /// A homeserver needs longer to list that many rooms in one response than its proxy waits.
 #[tokio::test]
-async fn rooms_of_an_account_in_hundreds_are_listed_by_a_limited_number_of_calls() {
+async fn hundreds_of_rooms_are_listed_by_a_limited_number_of_calls() {
     let (harness, account) = connected::<Matrix>().await;
     let crowd = (0..500).map(|number| format!("{FURTHER_ROOMS}{number}"));
     let joined: Vec<_> = [ROOM, ENCRYPTED].map(str::to_owned).into_iter().chain(crowd).collect();
@@ -189,7 +189,7 @@ async fn rooms_of_an_account_in_hundreds_are_listed_by_a_limited_number_of_calls
 }
 
 #[tokio::test]
-async fn a_homeserver_that_names_old_versions_and_has_the_calls_does_as_well() {
+async fn homeserver_with_old_versions_is_accepted_if_it_has_the_calls() {
     let harness = AdapterHarness::<Matrix>::new().await;
     let old = json!({ "versions": ["r0.5.0", "r0.6.1"] });
     harness.fake.faults().respond_with(Method::GET, "/client/versions", 200, old, 2);

@@ -10,7 +10,7 @@ fn pictures(count: u8, described: bool) -> Vec<Sample> {
 }
 
 #[tokio::test]
-async fn the_first_file_carries_the_text_unless_it_has_words_of_its_own() {
+async fn first_file_has_the_text_unless_it_has_an_alt_text() {
     for (text, described, bodies) in [
         ("two boats", false, vec!["two boats", "2.png"]),
         ("two boats", true, vec!["two boats", "A boat", "2.png"]),
@@ -29,7 +29,7 @@ async fn the_first_file_carries_the_text_unless_it_has_words_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_file_says_how_large_it_is() {
+async fn video_has_its_size_dimensions_and_duration() {
     let (harness, account) = connected::<Matrix>().await;
     let mut video = sample(MimeType::Mp4, 1);
     let pixels = Pixels::new(640, 480);
@@ -82,7 +82,7 @@ async fn look_up_sends_missing_messages() {
 }
 
 #[tokio::test]
-async fn a_post_of_which_a_part_is_refused_says_how_much_is_there() {
+async fn partly_refused_post_says_what_is_public() {
     let (harness, account) = connected::<Matrix>().await;
     let post = harness.due(&account, "three", pictures(3, false)).await;
     let since = harness.clock.now();

@@ -6,7 +6,7 @@ use super::Matrix;
 use crate::prelude::*;
 
 #[tokio::test]
-async fn a_message_calls_nobody_and_has_a_link() {
+async fn message_mentions_nobody_and_has_a_link() {
     let (harness, account) = connected::<Matrix>().await;
     let text = "*no* <b>markup</b> & @keeper:lighthouse.example";
 
@@ -20,7 +20,7 @@ async fn a_message_calls_nobody_and_has_a_link() {
 }
 
 #[tokio::test]
-async fn replies_are_in_the_thread_that_the_post_names() {
+async fn replies_are_in_the_thread_of_the_post() {
     let (harness, account) = connected::<Matrix>().await;
     let of_others = harness.deliver(&mut harness.post(&account, "what begins it", Vec::new())).await.unwrap();
     let thread_root = of_others.published.platform_post_id;
@@ -84,7 +84,7 @@ async fn message_is_found_by_a_later_connection() {
 
 /// The room's encryption is read before the message is sent.
 #[tokio::test]
-async fn a_page_of_an_intermediary_before_the_message_delays_it() {
+async fn error_page_of_an_intermediary_delays_the_message() {
     let (harness, account) = connected::<Matrix>().await;
     harness.fake.faults().block(Method::GET, "/state/m.room.encryption", 403, 1);
 

@@ -18,7 +18,7 @@ async fn page(harness: &AdapterHarness<Homeserver>) -> BTreeMap<String, String> 
 }
 
 #[tokio::test]
-async fn this_service_is_registered_for_one_homeserver_and_each_account_is_a_device() {
+async fn client_is_registered_once_per_homeserver_and_has_a_device_per_account() {
     let harness = AdapterHarness::<Homeserver>::new().await;
     let (first, second) = (page(&harness).await, page(&harness).await);
 
@@ -37,7 +37,7 @@ async fn this_service_is_registered_for_one_homeserver_and_each_account_is_a_dev
 }
 
 #[tokio::test]
-async fn an_answer_of_another_issuer_connects_nothing() {
+async fn callback_of_another_issuer_connects_nothing() {
     for promises in [false, true] {
         let harness = AdapterHarness::<Homeserver>::new().await;
         if promises {
@@ -72,7 +72,7 @@ async fn a_user_of_another_domain_is_not_connected() {
 
 /// Homeservers delete only clients without a session.
 #[tokio::test]
-async fn a_homeserver_that_forgot_this_service_has_ended_its_sessions() {
+async fn homeserver_without_our_client_has_ended_its_sessions() {
     let harness = AdapterHarness::<Homeserver>::new().await;
     harness.connect().await;
     harness.fake.faults().respond_with(Method::POST, "/oauth2/token", 401, json!({ "error": "invalid_client" }), 1);
@@ -81,7 +81,7 @@ async fn a_homeserver_that_forgot_this_service_has_ended_its_sessions() {
 }
 
 #[tokio::test]
-async fn a_homeserver_that_does_not_register_this_service_asks_for_a_token() {
+async fn homeserver_without_registration_needs_a_token() {
     let harness = AdapterHarness::<Homeserver>::new().await;
     let refused = json!({ "error": "invalid_client_metadata", "error_description": "Requester isn't allowed" });
     harness.fake.faults().respond_with(Method::POST, "/oauth2/registration", 400, refused, 1);
@@ -93,7 +93,7 @@ async fn a_homeserver_that_does_not_register_this_service_asks_for_a_token() {
 }
 
 #[tokio::test]
-async fn a_password_is_not_taken_where_the_page_does() {
+async fn password_is_refused_where_there_is_a_page() {
     let harness = AdapterHarness::<Homeserver>::new().await;
 
     let (name, message) = field_error(&harness, &typed(USER, "a password", &harness.fake.base_url())).await;

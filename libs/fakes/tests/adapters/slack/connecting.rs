@@ -14,7 +14,7 @@ async fn only_rotated_tokens_can_be_refreshed() {
 }
 
 #[tokio::test]
-async fn the_channels_to_choose_from_are_those_to_which_the_app_was_invited() {
+async fn choices_are_the_channels_of_the_app() {
     let (harness, account) = connected::<Slack>().await;
     let all = [(CHANNEL.to_owned(), "#general".to_owned()), (PRIVATE.to_owned(), "keepers (private)".to_owned())];
 
@@ -29,7 +29,7 @@ async fn the_channels_to_choose_from_are_those_to_which_the_app_was_invited() {
 }
 
 #[tokio::test]
-async fn every_channel_is_listed_however_short_the_pages_are() {
+async fn all_channels_are_listed_from_short_pages() {
     let (harness, account) = connected::<Slack>().await;
     harness.fake.add_channels(300);
     harness.fake.has_pages_of(20);
@@ -47,7 +47,7 @@ async fn every_channel_is_listed_however_short_the_pages_are() {
 }
 
 #[tokio::test]
-async fn what_is_no_bot_of_one_workspace_is_not_connected() {
+async fn only_a_bot_of_one_workspace_is_connected() {
     for (name, value) in [("token_type", json!("user")), ("is_enterprise_install", json!(true))] {
         let harness = AdapterHarness::<Slack>::new().await;
         harness.fake.add_to_token_response(name, value);

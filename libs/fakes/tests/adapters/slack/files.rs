@@ -44,7 +44,7 @@ async fn unshown<'a>(harness: &AdapterHarness<Slack>, account: &'a Account) -> (
 }
 
 #[tokio::test]
-async fn file_that_somebody_deletes_is_not_sent_again() {
+async fn deleted_file_is_not_sent_again() {
     let (harness, account) = connected::<Slack>().await;
     let post = harness.due(&account, "look", two()).await;
     let since = harness.clock.now();
@@ -56,7 +56,7 @@ async fn file_that_somebody_deletes_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn share_that_never_appears_is_made_again_without_alternative_texts() {
+async fn missing_share_is_repeated_without_alt_texts() {
     let (harness, account) = connected::<Slack>().await;
     let (mut post, since) = unshown(&harness, &account).await;
 
@@ -72,7 +72,7 @@ async fn share_that_never_appears_is_made_again_without_alternative_texts() {
 }
 
 #[tokio::test]
-async fn share_that_never_appears_twice_ends_the_post() {
+async fn second_missing_share_fails_the_post() {
     let (harness, account) = connected::<Slack>().await;
     let (mut post, since) = unshown(&harness, &account).await;
     assert_eq!(harness.resolve(&post, since).await, Resolution::NotFound);
@@ -104,7 +104,7 @@ async fn files_that_cannot_be_deleted_are_not_shared_again() {
 /// There is no evidence that the first share failed because of its alternative texts: Slack never
 /// received it.
 #[tokio::test]
-async fn uploads_that_slack_forgot_after_a_lost_call_keep_their_alternative_texts() {
+async fn forgotten_uploads_after_a_lost_call_keep_their_alt_texts() {
     let (harness, account) = connected::<Slack>().await;
     let files = vec![described(MimeType::Png, 1, "waves"), sample(MimeType::Jpeg, 2)];
     let mut post = harness.due(&account, "again", files).await;

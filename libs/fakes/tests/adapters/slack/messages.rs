@@ -6,7 +6,7 @@ use super::to;
 use crate::prelude::*;
 
 #[tokio::test]
-async fn a_message_is_seen_below_the_address_of_its_workspace() {
+async fn message_has_a_url_of_its_workspace() {
     let (harness, account) = connected::<Slack>().await;
     for channel in [CHANNEL, PRIVATE] {
         let mut post = harness.post(&account, "the lamp is lit", Vec::new()).with(to(channel));
@@ -30,7 +30,7 @@ async fn mentions_and_link_labels_are_escaped() {
 }
 
 #[tokio::test]
-async fn previews_of_links_are_as_the_post_says() {
+async fn link_previews_follow_the_option() {
     let (harness, account) = connected::<Slack>().await;
     for said in [None, Some(true), Some(false)] {
         let mut options = to(CHANNEL);
@@ -64,7 +64,7 @@ async fn closed_channel_error_says_what_to_do() {
 }
 
 #[tokio::test]
-async fn a_channel_that_cannot_be_read_to_its_end_proves_nothing() {
+async fn partly_readable_channel_proves_nothing() {
     let (harness, account) = connected::<Slack>().await;
     let post = harness.post(&account, "is it there?", Vec::new());
     let since = harness.lose_outcome(&post, InjectedFault::LoseResponse).await;

@@ -22,7 +22,7 @@ async fn options_become_fields_of_threads() {
 }
 
 #[tokio::test]
-async fn a_carousel_mixes_pictures_and_films_in_their_order_each_with_its_words() {
+async fn carousel_has_images_and_videos_in_order_with_alt_texts() {
     let (harness, account) = connected::<Threads>().await;
     let (video, picture) = (described(MimeType::Mp4, 2, "a lamp that turns"), described(MimeType::Png, 3, "a boat"));
     let files = vec![sample(MimeType::Jpeg, 1), video, picture];
@@ -43,7 +43,7 @@ async fn a_carousel_mixes_pictures_and_films_in_their_order_each_with_its_words(
 }
 
 #[tokio::test]
-async fn a_container_that_was_made_long_ago_is_made_anew() {
+async fn expired_container_is_created_again() {
     let (harness, account) = connected::<Threads>().await;
     let mut post = harness.post(&account, "late", vec![sample(MimeType::Png, 1), sample(MimeType::Png, 2)]);
     harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
@@ -57,7 +57,7 @@ async fn a_container_that_was_made_long_ago_is_made_anew() {
 }
 
 #[tokio::test]
-async fn near_the_limit_of_calls_it_is_looked_less_often() {
+async fn polling_slows_down_near_the_rate_limit() {
     let (harness, account) = connected::<Threads>().await;
     let looks = async |percent: u64| {
         harness.fake.usage.is(percent);

@@ -10,7 +10,7 @@ fn typed<const N: usize>(values: [(&str, &str); N]) -> FieldValues {
 }
 
 #[tokio::test]
-async fn an_account_is_known_by_its_site() {
+async fn account_has_the_name_of_its_site() {
     let (harness, account) = connected::<Wordpress>().await;
     let place = harness.fake.home().replace("http://", "");
 
@@ -24,7 +24,7 @@ async fn an_account_is_known_by_its_site() {
 }
 
 #[tokio::test]
-async fn a_site_is_found_from_any_of_its_pages_and_where_it_has_moved() {
+async fn site_is_found_by_any_page_and_after_a_move() {
     let harness = AdapterHarness::<Wordpress<true>>::new().await;
     let (home, origin) = (harness.fake.home(), harness.fake.base_url());
     harness.fake.faults().respond_with(Method::GET, "/moved/", 308, format!("{home}/").into(), 1);
@@ -37,7 +37,7 @@ async fn a_site_is_found_from_any_of_its_pages_and_where_it_has_moved() {
 }
 
 #[tokio::test]
-async fn a_role_that_may_not_publish_is_refused_and_keeps_no_password() {
+async fn role_without_permission_is_refused_and_its_password_deleted() {
     for (role, capabilities, missing) in [
         ("contributor", json!({ "edit_posts": true }), "may not publish posts"),
         ("subscriber", json!([]), "may not write posts"),
@@ -54,7 +54,7 @@ async fn a_role_that_may_not_publish_is_refused_and_keeps_no_password() {
 }
 
 #[tokio::test]
-async fn a_host_that_strips_the_header_is_named() {
+async fn stripped_authorization_header_is_reported() {
     let harness = AdapterHarness::<Wordpress>::new().await;
     let callback = harness.callback_after(Decision::Allow).await;
     refuse(&harness, (Method::GET, "/users/me"), (401, "rest_not_logged_in"), 2);
@@ -68,7 +68,7 @@ async fn a_host_that_strips_the_header_is_named() {
 }
 
 #[tokio::test]
-async fn a_site_without_the_page_is_connected_by_a_password_that_the_person_makes() {
+async fn site_without_the_page_is_connected_by_a_pasted_password() {
     let harness = AdapterHarness::<Wordpress>::new().await;
     let index =
         json!({ "name": "Harbour", "home": harness.fake.home(), "namespaces": ["wp/v2"], "authentication": [] });
@@ -80,7 +80,7 @@ async fn a_site_without_the_page_is_connected_by_a_password_that_the_person_make
 }
 
 #[tokio::test]
-async fn a_user_name_and_a_password_belong_together() {
+async fn username_and_password_are_required_together() {
     let harness = AdapterHarness::<Wordpress>::new().await;
     let home = harness.fake.home();
     for (user, password, field) in
@@ -93,7 +93,7 @@ async fn a_user_name_and_a_password_belong_together() {
 
 /// It could be the password of another site, which redirected its visitor here.
 #[tokio::test]
-async fn a_password_of_an_unnamed_site_is_sent_nowhere() {
+async fn password_without_a_site_is_not_sent() {
     let harness = AdapterHarness::<Wordpress>::new().await;
     let mut callback = harness.callback_after(Decision::Allow).await;
     callback.query.remove("site_url");

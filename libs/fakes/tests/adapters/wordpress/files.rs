@@ -4,7 +4,7 @@ use super::Wordpress;
 use crate::prelude::*;
 
 #[tokio::test]
-async fn before_the_post_nobody_sees_its_files() {
+async fn files_are_not_public_before_the_post() {
     let (harness, account) = connected::<Wordpress>().await;
     let mut post = harness.post(&account, "not yet", vec![sample(MimeType::Png, 1), sample(MimeType::Mp4, 2)]);
     harness.clock.skip_to(post.publish_at - harness.lead(&[post.media[1].attachment.clone()]).unwrap());
@@ -23,7 +23,7 @@ async fn before_the_post_nobody_sees_its_files() {
 
 /// The alternative text of a video is in the library only.
 #[tokio::test]
-async fn a_featured_picture_is_not_in_the_post_and_keeps_its_words() {
+async fn featured_image_is_not_in_the_post_and_has_its_alt_text() {
     let (harness, account) = connected::<Wordpress>().await;
     let files = vec![
         described(MimeType::Mp4, 1, "It turns."),
@@ -42,7 +42,7 @@ async fn a_featured_picture_is_not_in_the_post_and_keeps_its_words() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_refused_leaves_nothing_behind() {
+async fn refused_file_leaves_nothing_behind() {
     let (harness, account) = connected::<Wordpress>().await;
     harness.fake.faults().order_after(Call::Upload, 1, InjectedFault::Refused);
     let mut post = harness.post(&account, "refused", vec![sample(MimeType::Gif, 1), sample(MimeType::Mp4, 2)]);
@@ -55,7 +55,7 @@ async fn a_file_that_is_refused_leaves_nothing_behind() {
 /// PHP crashes while it creates the sizes of a picture. Another call creates them; they are
 /// optional, so the post is published without them, too.
 #[tokio::test]
-async fn sizes_that_were_not_made_are_made_by_another_call() {
+async fn missing_image_sizes_are_created_by_another_call() {
     for can_be_made in [true, false] {
         let (harness, account) = connected::<Wordpress>().await;
         harness.fake.inject_fault(Call::Upload, InjectedFault::ServerErrorAfter, 1);

@@ -8,7 +8,7 @@ use crate::prelude::*;
 
 /// In WordPress 5.6, a password cannot be used to read its own id.
 #[tokio::test]
-async fn a_site_of_the_oldest_version_deletes_the_right_password() {
+async fn oldest_supported_version_deletes_the_right_password() {
     let (harness, first) = connected::<Wordpress>().await;
     let second = harness.connect().await;
     let names = harness.fake.passwords();
@@ -26,7 +26,7 @@ async fn a_site_of_the_oldest_version_deletes_the_right_password() {
 }
 
 #[tokio::test]
-async fn a_page_of_an_intermediary_does_not_count_as_a_revocation() {
+async fn error_page_of_an_intermediary_is_not_a_revocation() {
     let (harness, account) = connected::<Wordpress>().await;
     for status in [401, 403, 404] {
         harness.fake.faults().block(Method::GET, "/introspect", status, 1);

@@ -4,7 +4,7 @@ use super::Wordpress;
 use crate::prelude::*;
 
 #[tokio::test]
-async fn a_post_says_what_its_options_say() {
+async fn options_become_fields_of_wordpress() {
     let (harness, account) = connected::<Wordpress>().await;
     harness.fake.add_category("News & \"views\"");
     let mut post = harness.post(&account, "one line\nand another", Vec::new()).with(json!({
@@ -22,7 +22,7 @@ async fn a_post_says_what_its_options_say() {
 }
 
 #[tokio::test]
-async fn a_category_is_made_by_those_who_may() {
+async fn category_is_created_only_with_permission() {
     for is_made in [true, false] {
         let (harness, account) = connected::<Wordpress>().await;
         let category = json!({ "id": harness.fake.add_category("Tides") });

@@ -7,7 +7,7 @@ use crate::prelude::*;
 /// Nothing is left behind: neither of the calls that look for a draft, create one, look for a file
 /// and change the draft, nor of the upload.
 #[tokio::test]
-async fn a_draft_or_file_whose_answer_was_lost_is_found_again() {
+async fn lost_draft_or_file_is_found() {
     let (harness, account) = connected::<Wordpress>().await;
     let mut sent = 0;
     let calls = [(Call::Process, 0), (Call::Process, 1), (Call::Process, 2), (Call::Process, 3), (Call::Upload, 0)];
@@ -32,7 +32,7 @@ async fn a_draft_or_file_whose_answer_was_lost_is_found_again() {
 }
 
 #[tokio::test]
-async fn a_draft_that_somebody_deleted_is_made_anew() {
+async fn deleted_draft_is_created_again() {
     let (harness, account) = connected::<Wordpress>().await;
     let mut post = harness.due(&account, "deleted meanwhile", Vec::new()).await;
     harness.fake.delete_drafts();
@@ -46,7 +46,7 @@ async fn a_draft_that_somebody_deleted_is_made_anew() {
 }
 
 #[tokio::test]
-async fn a_post_that_was_deleted_after_a_lost_call_is_not_made_again() {
+async fn post_deleted_after_a_lost_call_is_not_published_again() {
     let (harness, account) = connected::<Wordpress>().await;
     let post = harness.due(&account, "unknown outcome, and deleted", Vec::new()).await;
     let since = harness.lose_outcome(&post, InjectedFault::CutBefore).await;

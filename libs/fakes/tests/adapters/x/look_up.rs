@@ -18,7 +18,7 @@ async fn look_up_stops_at_the_page_that_has_the_post() {
 
 /// `meta` shows whether a list is complete, and `errors` lists what is missing.
 #[tokio::test]
-async fn list_that_does_not_say_that_it_is_complete_proves_nothing() {
+async fn list_without_a_mark_of_its_end_proves_nothing() {
     let (harness, account) = connected::<X>().await;
     let (post, began) = lost_post(&harness, &account, "a lighthouse", Vec::new(), InjectedFault::CutBefore).await;
     let hidden =

@@ -57,7 +57,7 @@ async fn posts_by_own_app_are_not_billed_to_the_operator() {
 }
 
 #[tokio::test]
-async fn incomplete_own_app_is_asked_for_again() {
+async fn incomplete_own_app_is_requested_again() {
     let harness = AdapterHarness::<X>::new().await;
     for (id, secret, field) in [
         ("abc", "", "client_secret"),

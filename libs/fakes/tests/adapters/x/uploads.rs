@@ -40,7 +40,7 @@ async fn long_videos_of_paying_accounts_are_uploaded_in_their_own_category() {
 /// The error may be a temporary fault of X. Otherwise the connection lacks the scope for media, or
 /// the app's plan does not include media uploads.
 #[tokio::test]
-async fn unsupported_authentication_of_an_upload_wants_the_user_after_an_hour() {
+async fn unsupported_authentication_of_an_upload_needs_the_user_after_an_hour() {
     let problem = json!({ "type": "https://api.twitter.com/2/problems/unsupported-authentication", "status": 403 });
     for (mime_type, path) in [
         (MimeType::Png, "/2/media/upload"),

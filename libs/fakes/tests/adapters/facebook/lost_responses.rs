@@ -59,7 +59,7 @@ async fn refusal_as_duplicate_is_looked_up() {
 }
 
 #[tokio::test]
-async fn a_story_that_was_published_before_is_adopted() {
+async fn story_of_an_earlier_attempt_is_adopted() {
     let (harness, account) = connected::<Facebook>().await;
     let mut post = a_post(&harness, &account, vec![sample(MimeType::Jpeg, 1)], json!({ "kind": "story" }));
     harness.prepare_all(&mut post, &mut Vec::new()).await.unwrap();
