@@ -166,7 +166,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn fifty_errors_are_small_whatever_they_repeat(
+        fn fifty_errors_are_small_despite_long_values(
             letters in proptest::collection::vec(any::<char>(), 1..4),
             times in 1_usize..60_000,
         ) {

@@ -311,7 +311,7 @@ async fn invalid_arguments_are_rejected_before_any_call() {
 }
 
 #[tokio::test]
-async fn file_is_uploaded_only_if_the_person_shares_some() {
+async fn upload_tool_exists_only_where_files_are_shared() {
     let server = FakeApi::default().server().await;
     let file = json!({ "file": "boat.png" });
     assert!(server.get_tool("upload_media_from_file").is_none() && server.get_tool("get_post").is_some());
@@ -326,7 +326,7 @@ async fn file_is_uploaded_only_if_the_person_shares_some() {
 }
 
 #[tokio::test]
-async fn error_of_an_argument_has_no_words_of_rust() {
+async fn argument_errors_have_no_rust_terms() {
     let server = FakeApi::default().server().await;
     let wrong = [json!(7), json!("x"), json!(-1.5), json!({}), json!([7]), json!([[]]), json!(true)];
     for tool in Tool::ALL {

@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_marked_is_removed_and_the_rest_is_numbered_anew() {
+    fn removed_entries_are_left_out_and_the_rest_renumbered() {
         let entries = form(&[
             ("content", "a\r\nb"),
             ("media.0.path", "one"),

@@ -69,7 +69,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_name_is_kept_as_it_was_written(raw in "\\PC{0,255}") {
+        fn filename_is_stored_unchanged(raw in "\\PC{0,255}") {
             let name = Filename::parse(&raw).unwrap();
             prop_assert_eq!(name.as_str(), raw.as_str());
             let stored = serde_json::to_string(&name).unwrap();

@@ -92,7 +92,7 @@ async fn concurrent_ticks_publish_once() {
 }
 
 #[tokio::test]
-async fn lost_queue_is_planned_anew() {
+async fn messages_of_a_lost_queue_are_planned_again() {
     let harness = PublishingHarness::new().await;
     harness.schedule("near", later(100)).await;
     harness.schedule("far", later(9000)).await;

@@ -24,7 +24,7 @@ pub enum PublishFault {
     Gone,
     Stale,
     /// The post becomes public, and the response is lost.
-    LostAnswer,
+    LostResponse,
     /// The platform reviews the post, which becomes public.
     Accepted,
     /// The call never arrives, and there is no response.
@@ -285,7 +285,7 @@ impl Publish for Registered {
             }
             PublishFault::Gone => Err(AttemptError::Unauthorized { reason: "revoked".to_owned() }),
             PublishFault::Stale => Err(AttemptError::PreparationExpired { reason: "a file has expired".to_owned() }),
-            PublishFault::LostAnswer => {
+            PublishFault::LostResponse => {
                 self.make_public(request);
                 unknown(true)
             }

@@ -106,7 +106,7 @@ async fn post_with_a_running_call_cannot_be_changed_or_deleted() {
 
 #[tokio::test]
 async fn change_during_unknown_outcome_is_refused() {
-    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::LostAnswer])).await;
+    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::LostResponse])).await;
     let post = harness.schedule("Old", noon()).await;
     let delivery = harness.delivery(&post).await;
     harness.leave(&delivery, delivery.clone().open_intent(noon())).await;

@@ -259,7 +259,7 @@ async fn choices_with_a_problem_are_kept_without_a_consent() {
 }
 
 #[tokio::test]
-async fn what_the_platform_would_refuse_is_not_agreed_to() {
+async fn consent_to_invalid_choices_is_refused() {
     let visited = Visited::new().await;
     let long = "a".repeat(501);
     for (fields, reason) in [

@@ -12,7 +12,7 @@ async fn random_events_publish_at_most_once_and_report_truly() {
         let faults = [
             PublishFault::Public,
             PublishFault::Busy(None),
-            PublishFault::LostAnswer,
+            PublishFault::LostResponse,
             PublishFault::LostCall,
             PublishFault::TheirError,
             PublishFault::Refused,

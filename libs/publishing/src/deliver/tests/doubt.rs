@@ -6,7 +6,7 @@ use super::*;
 
 #[tokio::test]
 async fn post_with_lost_response_is_found_and_not_resent() {
-    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::LostAnswer])).await;
+    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::LostResponse])).await;
     let post = harness.schedule("Hello", later(5)).await;
 
     harness.live(later(3600)).await;
@@ -18,7 +18,7 @@ async fn post_with_lost_response_is_found_and_not_resent() {
 /// It is not a sign of an outage, so the operator is not alerted. The look-up has the progress of the call.
 #[tokio::test]
 async fn accepted_post_is_looked_up_and_not_counted_as_unknown() {
-    for (fault, is_alarming) in [(PublishFault::Accepted, false), (PublishFault::LostAnswer, true)] {
+    for (fault, is_alarming) in [(PublishFault::Accepted, false), (PublishFault::LostResponse, true)] {
         let (log, _kept) = Log::capture();
         let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([fault])).await;
         let post = harness.schedule("Hello", later(5)).await;
@@ -61,7 +61,7 @@ async fn error_response_and_missing_post_lead_to_a_quick_retry() {
 
 #[tokio::test]
 async fn unresolved_outcome_fails_after_a_day_as_possibly_public() {
-    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::LostAnswer])).await;
+    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::LostResponse])).await;
     *harness.fake.always.lock().unwrap() = Some(Resolution::Pending { reason: "down".to_owned() });
     let post = harness.schedule("Hello", later(5)).await;
 
@@ -153,7 +153,8 @@ async fn undeterminable_outcome_fails_and_names_where_to_look() {
 
 #[tokio::test]
 async fn unknown_outcome_survives_a_disabled_platform() {
-    let mut harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::LostAnswer])).await;
+    let mut harness =
+        PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::LostResponse])).await;
     *harness.fake.always.lock().unwrap() = Some(Resolution::Pending { reason: "down".to_owned() });
     let post = harness.schedule("Hello", noon()).await;
     harness.live(later(10)).await;
@@ -191,7 +192,7 @@ async fn call_is_marked_as_repetition_only_after_an_unknown_outcome() {
 /// duplicates.
 fn platform_listing_late(after: TimeDelta) -> FakePlatform {
     FakePlatform { listed_after: after, ..FakePlatform::default() }
-        .with_faults([PublishFault::LostAnswer, PublishFault::Duplicate])
+        .with_faults([PublishFault::LostResponse, PublishFault::Duplicate])
 }
 
 #[tokio::test]

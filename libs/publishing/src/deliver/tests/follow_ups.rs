@@ -75,7 +75,7 @@ async fn post_that_the_platform_removed_has_failed() {
 
 #[tokio::test]
 async fn follow_ups_run_after_an_unknown_outcome_too() {
-    let harness = PublishingHarness::with(1, fake([]).with_faults([PublishFault::LostAnswer])).await;
+    let harness = PublishingHarness::with(1, fake([]).with_faults([PublishFault::LostResponse])).await;
     let post = harness.schedule("Hello", later(5)).await;
 
     harness.live(later(3600)).await;

@@ -72,7 +72,7 @@ async fn post_fails_a_day_after_its_grant_was_lost() {
 
 #[tokio::test]
 async fn grant_lost_during_unknown_outcome_is_resolved_after_reconnection() {
-    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::LostAnswer])).await;
+    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::LostResponse])).await;
     let gone = Resolution::Unauthorized { reason: "revoked".to_owned() };
     harness.fake.resolutions.lock().unwrap().push_back(gone);
     let post = harness.schedule("Hello", noon()).await;
@@ -89,7 +89,7 @@ async fn grant_lost_during_unknown_outcome_is_resolved_after_reconnection() {
 
 #[tokio::test]
 async fn open_intent_survives_a_lost_grant() {
-    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::LostAnswer])).await;
+    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::LostResponse])).await;
     harness.fake.resolutions.lock().unwrap().extend([Resolution::Pending { reason: "revoked".to_owned() }]);
     let post = harness.schedule("Hello", noon()).await;
     harness.live(later(3)).await;

@@ -20,7 +20,7 @@ async fn ids(harness: &PublishingHarness, posts: &[&Post]) -> Vec<String> {
 
 #[tokio::test]
 async fn candidate_is_accepted_once_no_other_delivery_claims_it() {
-    let harness = PublishingHarness::with(1, by_looks([PublishFault::LostAnswer])).await;
+    let harness = PublishingHarness::with(1, by_looks([PublishFault::LostResponse])).await;
     let post = harness.schedule("Hello", noon()).await;
 
     let accepted_at = noon() + SETTLES + PUBLISH_CALL_DELAY;
@@ -36,7 +36,7 @@ async fn candidate_is_accepted_once_no_other_delivery_claims_it() {
 
 #[tokio::test]
 async fn post_of_another_delivery_is_not_claimed_and_the_missing_is_sent() {
-    for fault in [PublishFault::LostCall, PublishFault::LostAnswer] {
+    for fault in [PublishFault::LostCall, PublishFault::LostResponse] {
         let harness = PublishingHarness::with(1, by_looks([PublishFault::Public, fault.clone()])).await;
         let first = harness.schedule("Hello", noon()).await;
         let second = harness.schedule("Hello", later(30)).await;
@@ -51,9 +51,9 @@ async fn post_of_another_delivery_is_not_claimed_and_the_missing_is_sent() {
 #[tokio::test]
 async fn two_unknown_outcomes_resolve_to_two_posts() {
     for faults in [
-        [PublishFault::LostAnswer, PublishFault::LostAnswer],
-        [PublishFault::LostCall, PublishFault::LostAnswer],
-        [PublishFault::LostAnswer, PublishFault::LostCall],
+        [PublishFault::LostResponse, PublishFault::LostResponse],
+        [PublishFault::LostCall, PublishFault::LostResponse],
+        [PublishFault::LostResponse, PublishFault::LostCall],
         [PublishFault::LostCall, PublishFault::LostCall],
     ] {
         let harness = PublishingHarness::with(1, by_looks(faults.clone())).await;
@@ -71,7 +71,7 @@ async fn two_unknown_outcomes_resolve_to_two_posts() {
 
 #[tokio::test]
 async fn claim_of_a_dead_worker_resolves_the_delivery_at_once() {
-    let harness = PublishingHarness::with(1, by_looks([PublishFault::LostAnswer])).await;
+    let harness = PublishingHarness::with(1, by_looks([PublishFault::LostResponse])).await;
     let post = harness.schedule("Hello", noon()).await;
     let delivery = harness.delivery(&post).await;
     let connection = harness.connection(0).await.connection;
@@ -99,7 +99,7 @@ async fn returned_post_of_another_delivery_is_a_refusal() {
 
 #[tokio::test]
 async fn lost_grant_and_unknown_outcome_do_not_promise_publication() {
-    let harness = PublishingHarness::with(1, by_looks([PublishFault::LostAnswer])).await;
+    let harness = PublishingHarness::with(1, by_looks([PublishFault::LostResponse])).await;
     let gone = Resolution::Unauthorized { reason: "revoked".to_owned() };
     *harness.fake.always.lock().unwrap() = Some(gone);
     let post = harness.schedule("Hello", noon()).await;

@@ -13,8 +13,8 @@ async fn recorded_attempts(harness: &PublishingHarness, post: &Post) -> Vec<(Att
 }
 
 #[tokio::test]
-async fn lost_answer_is_recorded_with_its_look_up() {
-    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::LostAnswer])).await;
+async fn lost_response_is_recorded_with_its_look_up() {
+    let harness = PublishingHarness::with(1, FakePlatform::default().with_faults([PublishFault::LostResponse])).await;
     let post = harness.schedule("A secret text", later(5)).await;
 
     harness.live(later(3600)).await;

@@ -34,8 +34,8 @@ async fn thread_is_public_at_once_and_in_order() {
 }
 
 #[tokio::test]
-async fn lost_answer_in_the_middle_is_settled_before_the_rest() {
-    for fault in [PublishFault::LostAnswer, PublishFault::LostCall] {
+async fn lost_response_in_the_middle_is_resolved_before_the_rest() {
+    for fault in [PublishFault::LostResponse, PublishFault::LostCall] {
         let (harness, post) = thread([PublishFault::Public, fault.clone()]).await;
 
         harness.live(later(10)).await;
