@@ -382,17 +382,20 @@ async fn next_step<A: PublishAdapter>(adapter: &A, request: &PublishRequest<'_>)
 }
 
 /// The ids of the account's newest posts. A post that the account shows later is newer.
-async fn snapshot<A: PublishAdapter>(adapter: &A, job: &PublishRequest<'_>) -> Result<TimelineSnapshot, AttemptError> {
-    match adapter.list_posts(job, None, None).await {
+async fn snapshot<A: PublishAdapter>(
+    adapter: &A,
+    request: &PublishRequest<'_>,
+) -> Result<TimelineSnapshot, AttemptError> {
+    match adapter.list_posts(request, None, None).await {
         Ok(page) => Ok(TimelineSnapshot::from_posts(&page.posts)),
         Err(error) if error.kind == ErrorKind::Forbidden => Ok(TimelineSnapshot::Unreadable),
         Err(error) => match error.into() {
-            AttemptError::RetryLater { .. } if job.publish_at + SNAPSHOT_TIMEOUT <= job.now => {
+            AttemptError::RetryLater { .. } if request.publish_at + SNAPSHOT_TIMEOUT <= request.now => {
                 Ok(TimelineSnapshot::Unreadable)
             }
             // A limit on reading the list must not delay the post.
             AttemptError::RetryLater { retry_at, reason } => Err(AttemptError::RetryLater {
-                retry_at: retry_at.map(|it| it.min(job.publish_at + SNAPSHOT_TIMEOUT)),
+                retry_at: retry_at.map(|it| it.min(request.publish_at + SNAPSHOT_TIMEOUT)),
                 reason,
             }),
             setback => Err(setback),

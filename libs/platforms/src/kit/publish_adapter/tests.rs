@@ -203,7 +203,7 @@ impl Target {
         Self { media: Vec::new(), ..Self::new() }
     }
 
-    fn job(&self) -> PublishRequest<'_> {
+    fn request(&self) -> PublishRequest<'_> {
         PublishRequest {
             profile: &self.profile,
             credentials: &self.credentials,
@@ -225,7 +225,7 @@ impl Target {
     }
 
     async fn step(&mut self, adapter: &Scripted) -> Result<bool, AttemptError> {
-        let (progress, is_ready) = match adapter.prepare(&self.job()).await? {
+        let (progress, is_ready) = match adapter.prepare(&self.request()).await? {
             Step::Ready { progress } => (progress, true),
             Step::Again { progress, at } => {
                 self.now = self.now.max(at);
@@ -268,7 +268,7 @@ async fn first_parts_are_sent_one_per_step_without_the_rest() {
 async fn accepted_post_that_was_not_published_is_prepared_again() {
     let mut target = Target::without_files();
     target.progress = Some(r#"{"accepted":"reference"}"#.to_owned());
-    let published = Scripted::default().publish(&target.job()).await;
+    let published = Scripted::default().publish(&target.request()).await;
     assert!(matches!(published, Err(AttemptError::PreparationExpired { .. })), "{published:?}");
 }
 
@@ -372,7 +372,7 @@ async fn upload_that_expired_is_begun_again() {
 
 #[tokio::test]
 async fn publish_call_without_all_files_was_never_made() {
-    let resolution = Scripted::default().look_up(&Target::new().job(), noon()).await;
+    let resolution = Scripted::default().look_up(&Target::new().request(), noon()).await;
     assert_eq!(resolution, Resolution::NotPublished);
 }
 
@@ -388,7 +388,7 @@ async fn only_a_complete_list_proves_that_a_post_is_missing() {
         ((1..30).map(|it| (other.clone(), Some(["1", "2"][it % 2]))).collect(), false),
     ] {
         let adapter = Scripted { pages, ..Scripted::default() };
-        let resolution = adapter.look_up(&Target::without_files().job(), noon()).await;
+        let resolution = adapter.look_up(&Target::without_files().request(), noon()).await;
         assert_eq!(matches!(resolution, Resolution::NotFound), is_complete, "{:?}: {resolution:?}", adapter.pages);
         assert!(is_complete || matches!(resolution, Resolution::Pending { .. }), "{resolution:?}");
     }
@@ -403,13 +403,13 @@ async fn post_on_a_later_page_is_found_and_those_of_other_deliveries_are_not() {
         other => panic!("{other:?}"),
     };
     let mut target = Target::without_files();
-    assert_eq!(found(adapter.look_up(&target.job(), noon()).await), "1-0", "the oldest, which followed the call");
+    assert_eq!(found(adapter.look_up(&target.request(), noon()).await), "1-0", "the oldest, which followed the call");
 
     target.claims = Claimed(&["1-0"]);
-    assert_eq!(found(adapter.look_up(&target.job(), noon()).await), "0-1");
+    assert_eq!(found(adapter.look_up(&target.request(), noon()).await), "0-1");
 
     target.claims = Claimed(&["1-0", "0-1"]);
-    assert_eq!(adapter.look_up(&target.job(), noon()).await, Resolution::NotFound);
+    assert_eq!(adapter.look_up(&target.request(), noon()).await, Resolution::NotFound);
 }
 
 #[tokio::test]
@@ -422,7 +422,7 @@ async fn post_that_the_snapshot_shows_is_older_than_the_call() {
     assert_eq!(target.now, noon() - SNAPSHOT_LEAD);
     assert!(target.step(&adapter).await.unwrap());
 
-    assert_eq!(adapter.look_up(&target.job(), noon()).await, Resolution::NotFound);
+    assert_eq!(adapter.look_up(&target.request(), noon()).await, Resolution::NotFound);
 }
 
 #[tokio::test]
@@ -432,7 +432,7 @@ async fn posts_behind_a_known_one_are_older_even_if_the_snapshot_did_not_keep_th
     let mut target = Target::without_files();
     assert!(target.step(&adapter).await.unwrap());
 
-    assert_eq!(adapter.look_up(&target.job(), noon()).await, Resolution::NotFound);
+    assert_eq!(adapter.look_up(&target.request(), noon()).await, Resolution::NotFound);
 }
 
 #[tokio::test]
@@ -440,7 +440,7 @@ async fn post_of_an_unknown_time_is_not_recognized_without_a_snapshot() {
     let resolution = |listed_at| async move {
         let pages = vec![(vec!["Hello"], None)];
         let adapter = Scripted { pages, listed_at, ..Scripted::default() };
-        adapter.look_up(&Target::without_files().job(), noon()).await
+        adapter.look_up(&Target::without_files().request(), noon()).await
     };
     assert!(matches!(resolution(None).await, Resolution::Pending { .. }));
     assert!(matches!(resolution(Some(noon())).await, Resolution::Candidate(_)));
@@ -463,7 +463,7 @@ async fn recognized_post_may_be_in_review_or_refused() {
     ] {
         let pages = vec![(vec!["Hello"; states.len()], None)];
         let adapter = Scripted { pages, states, listed_at: Some(listed_at), ..Scripted::default() };
-        let resolution = adapter.look_up(&Target::without_files().job(), noon()).await;
+        let resolution = adapter.look_up(&Target::without_files().request(), noon()).await;
         assert_eq!(resolution, expected, "{:?}", adapter.states);
     }
 }
@@ -472,6 +472,6 @@ async fn recognized_post_may_be_in_review_or_refused() {
 async fn unreadable_progress_does_not_prove_that_the_call_was_not_made() {
     let mut target = Target::new();
     target.progress = Some("{\"files\":[3]}".to_owned());
-    let resolution = Scripted::default().look_up(&target.job(), noon()).await;
+    let resolution = Scripted::default().look_up(&target.request(), noon()).await;
     assert!(matches!(resolution, Resolution::Pending { .. }), "{resolution:?}");
 }
