@@ -147,9 +147,9 @@ pub fn count_acknowledged(posts: &[PromisedPost]) -> usize {
     posts.iter().flat_map(|it| &it.versions).filter(|it| it.promised_at.is_some()).count()
 }
 
-/// Until no post is due or being published, but no longer than `patience`.
-pub async fn wait_for_publishing(user: &User<'_>, patience: Duration) -> Result {
-    let until = Instant::now() + patience;
+/// Until no post is due or being published, but no longer than `timeout`.
+pub async fn wait_for_publishing(user: &User<'_>, timeout: Duration) -> Result {
+    let until = Instant::now() + timeout;
     while Instant::now() < until && list_posts(user).await?.iter().any(is_in_progress) {
         tokio::time::sleep(Duration::from_millis(500)).await;
     }

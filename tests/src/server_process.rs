@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::{error::Result, fail, tools};
 
 /// Limit of a start on a busy machine; on an idle one, the slowest server takes three seconds.
-pub const PATIENCE: Duration = Duration::from_mins(5);
+pub const START_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// Returns the program's output. Unlike [`tools::run`], it blocks no other task.
 pub async fn run(mut command: Command) -> Result<String> {
@@ -56,7 +56,7 @@ impl ServerProcess {
                 return Ok(ready);
             }
             let ended = self.child.try_wait()?;
-            if ended.is_some() || PATIENCE < started.elapsed() {
+            if ended.is_some() || START_TIMEOUT < started.elapsed() {
                 fail!("{name} did not become ready ({ended:?}):\n{}", self.log());
             }
             tokio::time::sleep(Duration::from_millis(20)).await;

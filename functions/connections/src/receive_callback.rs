@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn connecting_the_same_account_again_renews_it() {
+    async fn connecting_the_same_account_again_updates_it() {
         let harness = Harness::new().await;
         let first = harness.connect("7").await;
         harness.lose_grant(first).await;

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn grant_renewed_since_the_deauthorization_stays_active() {
+    async fn grant_made_after_the_deauthorization_stays_active() {
         let harness = Harness::new().await;
         harness.clock.advance(TimeDelta::hours(1));
         let id = harness.connect("7").await;

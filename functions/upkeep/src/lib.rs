@@ -81,12 +81,12 @@ mod tests {
 
     #[test]
     fn schedule_event_erases_no_user_and_operator_event_needs_a_whole_id() {
-        let errand = |raw: &str| serde_json::from_str::<UpkeepEvent>(raw).ok().map(|it| it.erase_user);
-        assert_eq!(errand(r#"{"source": "aws.scheduler", "detail": {}}"#), Some(None));
-        assert_eq!(errand("{}"), Some(None));
-        assert_eq!(errand(r#"{"erase_user": 7}"#), Some(UserId::new(7)));
+        let user_of = |raw: &str| serde_json::from_str::<UpkeepEvent>(raw).ok().map(|it| it.erase_user);
+        assert_eq!(user_of(r#"{"source": "aws.scheduler", "detail": {}}"#), Some(None));
+        assert_eq!(user_of("{}"), Some(None));
+        assert_eq!(user_of(r#"{"erase_user": 7}"#), Some(UserId::new(7)));
         for wrong in [r#"{"erase_user": 0}"#, r#"{"erase_user": "x"}"#, r#"{"erase_user": -1}"#] {
-            assert_eq!(errand(wrong), None, "{wrong}");
+            assert_eq!(user_of(wrong), None, "{wrong}");
         }
     }
 }

@@ -14,14 +14,14 @@ async fn main() -> Result<(), Error> {
     let aws = cloud::aws::config()?;
     let credentials = CredentialService::from_env(&aws)?;
     let housekeeping = Housekeeping::from_env(&aws, &credentials)?;
-    let renewable = platform_config::platforms(&aws, Arc::new(AppUnavailable))?;
+    let platforms = platform_config::platforms(&aws, Arc::new(AppUnavailable))?;
     let connectable = platform_config::platforms(&aws, Arc::new(AppUnavailable))?;
 
     lambda_runtime::run(service_fn(async |event: LambdaEvent<UpkeepEvent>| {
         if let Some(user) = event.payload.erase_user {
             return Ok::<_, Error>(Some(upkeep::erase(&housekeeping, &connectable, user).await?));
         }
-        upkeep::round(&housekeeping, &credentials, &renewable).await?;
+        upkeep::round(&housekeeping, &credentials, &platforms).await?;
         Ok(None)
     }))
     .await

@@ -89,12 +89,12 @@ impl ConnectFlows {
         self.open(loaded).await
     }
 
-    /// Completes a connect flow: stores accounts as new connections, or renews the connections that
+    /// Completes a connect flow: stores accounts as new connections, or updates the connections that
     /// exist. If the plan does not allow all of them, the first ones are connected and the reason
     /// names the others; if it allows none, the flow fails. A flow that ended in the meantime stays
     /// as it is.
     ///
-    /// Also renews those of `others` that are connected by the same grant, because its new
+    /// Also updates those of `others` that are connected by the same grant, because its new
     /// credentials are theirs too.
     pub(crate) async fn connect_accounts(
         &self,
@@ -177,9 +177,9 @@ impl ConnectFlows {
         let mut siblings = self.store.connections_by_id(user, others).await?;
         siblings.retain(|it| accounts.contains(it.profile.account_id.as_str()));
         for (name, record) in &records {
-            let Some(renewed) = connecting.iter().find(|it| it.grant_name == *name) else { continue };
+            let Some(reconnected) = connecting.iter().find(|it| it.grant_name == *name) else { continue };
             for sibling in siblings.iter().filter(|it| record.connections.contains(&it.connection_id)) {
-                let expires_at = renewed.connection.token_expires_at;
+                let expires_at = reconnected.connection.token_expires_at;
                 self.store.mark_refreshed(sibling.connection_id, record, expires_at).await?;
             }
         }
@@ -192,7 +192,7 @@ impl ConnectFlows {
             let entry = audit::Entry::new(audit::Event::ConnectionMade).user(connection.user_id);
             let entry = entry.connection(connection.connection_id).address(loaded.address);
             if account.found.is_some() {
-                entry.why("renewed").write();
+                entry.why("reconnected").write();
             } else {
                 entry.write();
                 publish_event(self.events.as_ref(), &Event::connected(connection, now)).await;
@@ -242,7 +242,7 @@ impl ConnectFlows {
                 token_expires_at: credentials
                     .expires_at
                     .filter(|_| !platform.refresh_policy().can_refresh(credentials)),
-                renewed_at: None,
+                refreshed_at: None,
                 created_at: now,
                 pending: 0,
                 rules: account.rules.clone(),

@@ -4,7 +4,7 @@
 mod account_info;
 mod due;
 mod ended_there;
-mod renew;
+mod refresh;
 
 use std::sync::Arc;
 
@@ -117,7 +117,7 @@ impl CredentialService {
                 Ok(CallCredentials::Unavailable(reconnection_needed(&account.connection, None)))
             }
             CallStep::End => self.await_refresh(account, &record).await,
-            CallStep::Refresh => match self.renewed(platform, account, &record, &old).await? {
+            CallStep::Refresh => match self.refresh_for_call(platform, account, &record, &old).await? {
                 // Another worker holds the refresh and may have died, or the platform was
                 // unreachable. The old credentials are valid for this call, so the post is on time.
                 CallCredentials::Unavailable(AttemptError::RetryLater { .. })
@@ -167,7 +167,7 @@ impl CredentialService {
             let is_lost = if is_own { self.mark_account_lost(account, used).await? } else { self.lose(used).await? };
             return Ok(is_lost.then(|| reconnection_needed(connection, Some(reason))));
         }
-        Ok(match self.renewed(platform, account, used, &old).await? {
+        Ok(match self.refresh_for_call(platform, account, used, &old).await? {
             CallCredentials::Open(_) => None,
             CallCredentials::Unavailable(error) => Some(error),
         })

@@ -23,7 +23,7 @@ pub struct Connection {
     /// When the credentials were last refreshed automatically; `None` if not since the account was
     /// last connected.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
-    pub renewed_at: Option<DateTime<Utc>>,
+    pub refreshed_at: Option<DateTime<Utc>>,
     /// Time of the first connection.
     #[serde(with = "chrono::serde::ts_milliseconds")]
     pub created_at: DateTime<Utc>,

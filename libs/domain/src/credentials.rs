@@ -33,7 +33,7 @@ pub struct CredentialState {
     #[serde(default, with = "chrono::serde::ts_milliseconds_option")]
     pub token_expires_at: Option<DateTime<Utc>>,
     #[serde(default, with = "chrono::serde::ts_milliseconds_option")]
-    pub renewed_at: Option<DateTime<Utc>>,
+    pub refreshed_at: Option<DateTime<Utc>>,
     /// `None` if never.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option")]
     pub refresh_at: Option<DateTime<Utc>>,
@@ -82,7 +82,7 @@ impl CredentialState {
     ) -> Self {
         let next = before.map_or(0, |it| it.generation + 1);
         let generation = next.max(now.timestamp_millis().try_into().unwrap_or_default());
-        Self { generation, is_gone: false, token_expires_at, renewed_at: None, refresh_at }
+        Self { generation, is_gone: false, token_expires_at, refreshed_at: None, refresh_at }
     }
 
     pub fn before_call(&self, refreshability: Refreshability, at: DateTime<Utc>) -> CallStep {
@@ -102,7 +102,7 @@ impl CredentialState {
     }
 
     pub fn is_on_probation(&self, now: DateTime<Utc>) -> bool {
-        self.renewed_at.is_some_and(|it| now < it + PROBATION)
+        self.refreshed_at.is_some_and(|it| now < it + PROBATION)
     }
 
     pub fn after_rejection(&self, refreshability: Refreshability, now: DateTime<Utc>) -> RejectionStep {
@@ -132,7 +132,7 @@ impl CredentialState {
             generation: self.generation + 1,
             is_gone: false,
             token_expires_at,
-            renewed_at: Some(now),
+            refreshed_at: Some(now),
             refresh_at: Some(refresh_at),
         }
     }
@@ -181,10 +181,10 @@ mod tests {
 
     #[test]
     fn rejected_credentials_are_refreshed_unless_they_are_new() {
-        let renewed = CredentialState { renewed_at: Some(noon()), ..CredentialState::default() };
-        assert_eq!(renewed.after_rejection(Refreshable, noon() + PROBATION), RejectionStep::Refresh);
+        let refreshed = CredentialState { refreshed_at: Some(noon()), ..CredentialState::default() };
+        assert_eq!(refreshed.after_rejection(Refreshable, noon() + PROBATION), RejectionStep::Refresh);
         let just_before = noon() + PROBATION - TimeDelta::milliseconds(1);
-        assert_eq!(renewed.after_rejection(Refreshable, just_before), RejectionStep::End);
+        assert_eq!(refreshed.after_rejection(Refreshable, just_before), RejectionStep::End);
         assert_eq!(CredentialState::default().after_rejection(Refreshable, noon()), RejectionStep::Refresh);
         assert_eq!(CredentialState::default().after_rejection(Fixed, noon()), RejectionStep::End);
     }
@@ -199,7 +199,7 @@ mod tests {
             generation: 6,
             is_gone: false,
             token_expires_at: Some(late),
-            renewed_at: Some(noon()),
+            refreshed_at: Some(noon()),
             refresh_at: Some(soon),
         };
         assert_eq!(refreshed(RefreshReason::Need, late), expected);
@@ -216,7 +216,7 @@ mod tests {
     fn new_authorization_has_a_later_generation() {
         let first = CredentialState::authorized(None, None, None, noon());
         assert_eq!(first.generation, u64::try_from(noon().timestamp_millis()).unwrap());
-        let gone = CredentialState { is_gone: true, renewed_at: Some(noon()), ..first.clone() };
+        let gone = CredentialState { is_gone: true, refreshed_at: Some(noon()), ..first.clone() };
         let again = CredentialState::authorized(Some(&gone), None, Some(noon()), noon());
         assert_eq!(again, CredentialState { generation: first.generation + 1, refresh_at: Some(noon()), ..first });
     }

@@ -68,7 +68,7 @@ pub fn a_connection(user: &User) -> Connection {
         },
         scopes: vec!["post".to_owned()],
         needs_reconnection: false,
-        renewed_at: None,
+        refreshed_at: None,
         token_expires_at: None,
         created_at: noon(),
         pending: 0,

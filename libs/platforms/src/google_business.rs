@@ -174,7 +174,7 @@ pub(crate) struct GoogleBusiness {
 
 impl OAuthAdapter for GoogleBusiness {
     const NAME: &'static str = NAME;
-    const RENEWAL: RefreshPolicy = RefreshPolicy::Rotating;
+    const REFRESH_POLICY: RefreshPolicy = RefreshPolicy::Rotating;
     const REVOKES_ALL: bool = true;
 
     fn oauth(&self) -> &OAuth2 {

@@ -88,7 +88,7 @@ impl Platform for Instagram {
     }
 
     fn refresh_policy(&self) -> RefreshPolicy {
-        self.login.renewal()
+        self.login.refresh_policy()
     }
 
     async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {

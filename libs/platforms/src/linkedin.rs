@@ -187,7 +187,7 @@ pub(crate) struct LinkedIn {
 impl OAuthAdapter for LinkedIn {
     const NAME: &'static str = NAME;
     /// Used if LinkedIn has approved the app; otherwise there is no refresh token.
-    const RENEWAL: RefreshPolicy = RefreshPolicy::Rotating;
+    const REFRESH_POLICY: RefreshPolicy = RefreshPolicy::Rotating;
 
     fn oauth(&self) -> &OAuth2 {
         &self.oauth

@@ -139,7 +139,7 @@ impl Platform for Mastodon {
         let grant = Grant::load(old).map_err(|it| gone(&it.to_string()))?;
         let Some(refresh_token) = &old.refresh_token else { return Err(gone("there is no refresh token")) };
         match self.api.refresh(&grant, refresh_token).await {
-            Ok(tokens) => Ok(tokens.renewed(old, now)),
+            Ok(tokens) => Ok(tokens.refreshed(old, now)),
             Err(error) if ends_grant(&error, grant.software) => Err(RefreshError::Gone(error.message)),
             Err(error) => Err(RefreshError::Unreachable(error.message)),
         }

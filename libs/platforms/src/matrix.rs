@@ -48,7 +48,7 @@ use domain::rules::{Counting, FileRule, Rule, Rules};
 use serde::Deserialize;
 
 use self::api::{Api, Device};
-use self::errors::{is_gone, not_renewed};
+use self::errors::{is_gone, refresh_error};
 use self::grant::{Grant, Session};
 use self::user::Homeserver;
 use crate::account::{Account, AccountDetails, Credentials};
@@ -181,7 +181,7 @@ impl Platform for Matrix {
         }
         let token = old.refresh_token.as_ref().ok_or_else(|| gone("there is no refresh token".to_owned()))?;
         let refreshed = self.api.refresh(&grant.server, token, REFRESH_TIMEOUT, now).await;
-        let tokens = refreshed.map_err(not_renewed)?;
+        let tokens = refreshed.map_err(refresh_error)?;
         let expires_at = tokens.expires_at(now);
         let refresh_token = tokens.refresh_token.or_else(|| old.refresh_token.clone());
         Ok(Credentials { access_token: tokens.access_token, refresh_token, expires_at, ..old.clone() })

@@ -42,8 +42,8 @@ pub struct Endpoints {
     pub token: String,
     /// For [`Dialect::lengthening`], if it differs from `token`.
     pub lengthening: Option<String>,
-    /// For [`Dialect::renewal`], if it differs from `token`.
-    pub renewal: Option<String>,
+    /// For [`Dialect::refresh`], if it differs from `token`.
+    pub refresh: Option<String>,
     /// `None` where the platform has no revocation call: then only the user can end a grant, on the
     /// platform's own pages.
     pub revocation: Option<String>,
@@ -125,13 +125,13 @@ impl OAuth2 {
 
     /// Fields that the response omits keep their old values.
     pub async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
-        let call = &self.dialect.renewal;
+        let call = &self.dialect.refresh;
         let Some(token) = call.token.token(old) else {
             return Err(RefreshError::Gone("there is no refresh token".to_owned()));
         };
-        let url = self.endpoints.renewal.as_ref().unwrap_or(&self.endpoints.token);
+        let url = self.endpoints.refresh.as_ref().unwrap_or(&self.endpoints.token);
         let tokens = self.request_tokens(call, url, token.expose_secret(), &[]).await?;
-        Ok(tokens.renewed(old, now))
+        Ok(tokens.refreshed(old, now))
     }
 
     /// A grant that has already ended counts as revoked.
@@ -188,7 +188,7 @@ impl OAuth2 {
             return Ok(body);
         };
         // An operator cannot correct what a user's server does not know.
-        if refused.blame() == TokenErrorKind::Us
+        if refused.kind == TokenErrorKind::Us
             && !self.is_named
             && let Some(app) = &app
         {

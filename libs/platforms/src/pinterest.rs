@@ -223,7 +223,7 @@ pub(crate) enum Uploaded {
 
 impl OAuthAdapter for Pinterest {
     const NAME: &'static str = NAME;
-    const RENEWAL: RefreshPolicy = RefreshPolicy::Rotating;
+    const REFRESH_POLICY: RefreshPolicy = RefreshPolicy::Rotating;
 
     fn oauth(&self) -> &OAuth2 {
         &self.oauth

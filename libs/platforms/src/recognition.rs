@@ -66,10 +66,10 @@ pub trait Timeline: Send + Sync {
     async fn page(&self, after: Option<&str>) -> Result<Vec<Self::Post>, Self::Error>;
 
     /// How a listed post compares with ours; `None` if its entry in the list is not sufficient.
-    fn likeness(&self, post: &Self::Post) -> Option<PostMatch>;
+    fn post_match(&self, post: &Self::Post) -> Option<PostMatch>;
 
-    /// Like [`Timeline::likeness`], for a post whose entry is not sufficient. It may make a call.
-    /// Not called where [`Timeline::likeness`] always decides.
+    /// Like [`Timeline::post_match`], for a post whose entry is not sufficient. It may make a call.
+    /// Not called where [`Timeline::post_match`] always decides.
     async fn compare(&self, post: &Self::Post) -> Result<PostMatch, Self::Error> {
         let _ = post;
         Ok(PostMatch::Possible)
@@ -152,14 +152,14 @@ pub(crate) async fn find_in<T: Timeline>(
         return Ok(Recognition::Public(published(post)));
     }
     let unclaimed: Vec<_> = posts.iter().rev().filter(|it| claim(it).is_none()).collect();
-    if let Some(post) = unclaimed.iter().find(|it| timeline.likeness(it) == Some(PostMatch::Exact)) {
+    if let Some(post) = unclaimed.iter().find(|it| timeline.post_match(it) == Some(PostMatch::Exact)) {
         return Ok(Recognition::Public(published(post)));
     }
     let (mut compared, mut is_doubtful) = (0, false);
     // The oldest first: the publish call followed the snapshot, so ours is probably the first post
     // after it.
     for post in unclaimed {
-        let post_match = match timeline.likeness(post) {
+        let post_match = match timeline.post_match(post) {
             Some(post_match) => post_match,
             None if compared == MAX_COMPARED => {
                 return pending("the account has published too many posts since the publish call");

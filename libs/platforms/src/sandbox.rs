@@ -246,7 +246,7 @@ fn alt_text_by_id<'a>(file: &PreparedFile<'a, String>) -> Option<(&'a str, &'a s
 
 impl OAuthAdapter for Sandbox {
     const NAME: &'static str = NAME;
-    const RENEWAL: RefreshPolicy = RefreshPolicy::Rotating;
+    const REFRESH_POLICY: RefreshPolicy = RefreshPolicy::Rotating;
 
     fn oauth(&self) -> &OAuth2 {
         &self.oauth

@@ -104,7 +104,7 @@ const DIALECT: Dialect = Dialect {
         client: ClientAuth::Secret,
         ..TokenCall::longer("th_exchange_token", "access_token")
     }),
-    renewal: TokenCall { client: ClientAuth::None, ..TokenCall::longer("th_refresh_token", "access_token") },
+    refresh: TokenCall { client: ClientAuth::None, ..TokenCall::longer("th_refresh_token", "access_token") },
     gone: meta::GONE,
     ours: meta::OURS,
     passing: meta::PASSING,
@@ -154,7 +154,7 @@ pub(crate) fn set_up(setup: &Setup) -> Result<Option<Threads>, SetupError> {
         authorization: format!("{site}/oauth/authorize"),
         token: format!("{host}/oauth/access_token"),
         lengthening: Some(format!("{host}/access_token")),
-        renewal: Some(format!("{host}/refresh_access_token")),
+        refresh: Some(format!("{host}/refresh_access_token")),
         revocation: None,
     };
     let oauth = OAuth2::new(setup.http.clone(), setup.app::<NoExtraSecrets>(NAME), &DIALECT, endpoints);

@@ -178,7 +178,7 @@ impl TikTok {
 
 impl OAuthAdapter for TikTok {
     const NAME: &'static str = NAME;
-    const RENEWAL: RefreshPolicy = RefreshPolicy::Rotating;
+    const REFRESH_POLICY: RefreshPolicy = RefreshPolicy::Rotating;
 
     fn oauth(&self) -> &OAuth2 {
         &self.oauth

@@ -299,7 +299,7 @@ impl YouTube {
 
 impl OAuthAdapter for YouTube {
     const NAME: &'static str = NAME;
-    const RENEWAL: RefreshPolicy = RefreshPolicy::Rotating;
+    const REFRESH_POLICY: RefreshPolicy = RefreshPolicy::Rotating;
     const REVOKES_ALL: bool = true;
 
     fn oauth(&self) -> &OAuth2 {

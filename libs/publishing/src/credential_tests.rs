@@ -21,24 +21,24 @@ use storage::ConnectionRecord;
 use crate::testing::{FakePlatform, PublishFault, PublishingHarness, RefreshFault, later};
 
 /// The credentials expire in half a minute and can be refreshed.
-async fn harness(renewals: impl IntoIterator<Item = RefreshFault>) -> PublishingHarness {
-    ending(later(30), renewals).await
+async fn harness(refresh_faults: impl IntoIterator<Item = RefreshFault>) -> PublishingHarness {
+    ending(later(30), refresh_faults).await
 }
 
-async fn ending(ends_at: DateTime<Utc>, renewals: impl IntoIterator<Item = RefreshFault>) -> PublishingHarness {
-    let platform = FakePlatform { renewal: Model::Rotating, ..FakePlatform::default() };
-    platform.renewals.lock().unwrap().extend(renewals);
+async fn ending(ends_at: DateTime<Utc>, refresh_faults: impl IntoIterator<Item = RefreshFault>) -> PublishingHarness {
+    let platform = FakePlatform { refresh_policy: Model::Rotating, ..FakePlatform::default() };
+    platform.refresh_faults.lock().unwrap().extend(refresh_faults);
     let harness = PublishingHarness::with(1, platform).await;
     harness.reconnect(0, PublishingHarness::credentials(Some(ends_at)), Some(noon())).await;
     harness
 }
 
-fn renewed(harness: &PublishingHarness) -> u32 {
-    *harness.fake.renewed.lock().unwrap()
+fn refreshes(harness: &PublishingHarness) -> u32 {
+    *harness.fake.refreshes.lock().unwrap()
 }
 
 async fn given(harness: &PublishingHarness, record: &ConnectionRecord) -> Result<Credentials, AttemptError> {
-    let platform = harness.renewable.get("sandbox").unwrap();
+    let platform = harness.refreshable.get("sandbox").unwrap();
     let opened = harness.publishing.credentials.credentials(platform, record, harness.clock.now()).await.unwrap();
     match opened {
         CallCredentials::Open(opened) => Ok(opened.credentials),
@@ -71,9 +71,9 @@ async fn expiring_credentials_are_refreshed_before_the_call() {
     assert_eq!(harness.fake.public.lock().unwrap()[0].token, "token1");
     let stored = harness.stored_credentials(0).await;
     assert_eq!(token(&stored), "token1");
-    assert_eq!(stored.refresh_token.unwrap().expose_secret(), "renew1");
+    assert_eq!(stored.refresh_token.unwrap().expose_secret(), "refresh1");
     let connection = harness.connection(0).await.connection;
-    assert_eq!((connection.token_expires_at, connection.renewed_at), (None, Some(noon())));
+    assert_eq!((connection.token_expires_at, connection.refreshed_at), (None, Some(noon())));
 }
 
 #[tokio::test]
@@ -83,38 +83,38 @@ async fn valid_credentials_are_used_without_refresh() {
 
     harness.live(noon()).await;
 
-    assert_eq!((renewed(&harness), harness.fake.public.lock().unwrap()[0].token.as_str()), (0, "first"));
+    assert_eq!((refreshes(&harness), harness.fake.public.lock().unwrap()[0].token.as_str()), (0, "first"));
 }
 
 #[tokio::test]
 async fn old_refresh_token_is_kept_if_the_response_has_none() {
     let harness = harness([RefreshFault::Extended]).await;
 
-    assert_eq!(harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap(), 1);
+    assert_eq!(harness.publishing.credentials.refresh_due(&harness.refreshable).await.unwrap(), 1);
 
     let stored = harness.stored_credentials(0).await;
     assert_eq!(token(&stored), "token1");
-    assert_eq!(stored.refresh_token.unwrap().expose_secret(), "renew");
+    assert_eq!(stored.refresh_token.unwrap().expose_secret(), "refresh");
 }
 
 #[tokio::test]
 async fn access_token_is_extended_without_a_refresh_token() {
     let harness =
-        PublishingHarness::with(1, FakePlatform { renewal: Model::Extending, ..FakePlatform::default() }).await;
+        PublishingHarness::with(1, FakePlatform { refresh_policy: Model::Extending, ..FakePlatform::default() }).await;
     let credentials = Credentials { refresh_token: None, ..PublishingHarness::credentials(Some(later(30))) };
     harness.reconnect(0, credentials, None).await;
 
     let record = harness.connection(0).await;
     let new = given(&harness, &record).await.unwrap();
 
-    assert_eq!((token(&new), renewed(&harness)), ("token1", 1));
+    assert_eq!((token(&new), refreshes(&harness)), ("token1", 1));
     assert!(harness.stored_credentials(0).await.refresh_token.is_none());
 }
 
 #[tokio::test]
 async fn unrefreshable_credentials_are_used_until_expiry() {
-    for renewal in [Model::Never, Model::Rotating] {
-        let harness = PublishingHarness::with(1, FakePlatform { renewal, ..FakePlatform::default() }).await;
+    for refresh_policy in [Model::Never, Model::Rotating] {
+        let harness = PublishingHarness::with(1, FakePlatform { refresh_policy, ..FakePlatform::default() }).await;
         let credentials = Credentials { refresh_token: None, ..PublishingHarness::credentials(Some(later(30))) };
         harness.reconnect(0, credentials, None).await;
         harness.schedule("Hello", later(29)).await;
@@ -122,7 +122,7 @@ async fn unrefreshable_credentials_are_used_until_expiry() {
 
         harness.live(later(60)).await;
 
-        assert_eq!((harness.fake.texts(), renewed(&harness)), (vec!["Hello".to_owned()], 0));
+        assert_eq!((harness.fake.texts(), refreshes(&harness)), (vec!["Hello".to_owned()], 0));
         assert!(harness.connection(0).await.connection.needs_reconnection);
         assert!(harness.events.types().contains(&"connection.needs_reconnection"));
         harness.reconnect(0, PublishingHarness::credentials(None), None).await;
@@ -138,7 +138,7 @@ async fn concurrent_refreshes_make_one_call() {
 
     let ends = futures::future::join_all((0..8).map(|_| given(&harness, &record))).await;
 
-    assert_eq!(renewed(&harness), 1);
+    assert_eq!(refreshes(&harness), 1);
     let fresh = ends.iter().filter(|it| it.as_ref().is_ok_and(|it| token(it) == "token1")).count();
     assert!(0 < fresh, "{ends:?}");
     for end in ends {
@@ -161,7 +161,7 @@ async fn worker_during_a_refresh_gets_its_result() {
     // With the record as read before the refresh.
     let late = given(&harness, &record).await.unwrap();
 
-    assert_eq!((token(&late), renewed(&harness)), ("token1", 1));
+    assert_eq!((token(&late), refreshes(&harness)), ("token1", 1));
 }
 
 #[tokio::test]
@@ -172,7 +172,7 @@ async fn dead_refresher_does_not_delay_a_post_while_token_is_valid() {
 
     goes_out(&harness, &post, later(10)).await;
 
-    assert_eq!((renewed(&harness), harness.fake.public.lock().unwrap()[0].token.as_str()), (0, "first"));
+    assert_eq!((refreshes(&harness), harness.fake.public.lock().unwrap()[0].token.as_str()), (0, "first"));
 }
 
 #[tokio::test]
@@ -183,7 +183,7 @@ async fn post_waits_at_most_for_the_lease_of_a_dead_refresher() {
 
     goes_out(&harness, &post, later(80)).await;
 
-    assert_eq!((renewed(&harness), harness.fake.calls()), (1, 1));
+    assert_eq!((refreshes(&harness), harness.fake.calls()), (1, 1));
     assert!(later(60) <= harness.fake.calls.lock().unwrap()[0], "the one that died may have spent its token");
 }
 
@@ -194,7 +194,7 @@ async fn unreachable_refresh_does_not_delay_a_post_while_token_is_valid() {
 
     goes_out(&harness, &post, noon()).await;
 
-    assert_eq!((renewed(&harness), harness.fake.public.lock().unwrap()[0].token.as_str()), (1, "first"));
+    assert_eq!((refreshes(&harness), harness.fake.public.lock().unwrap()[0].token.as_str()), (1, "first"));
 }
 
 #[tokio::test]
@@ -207,8 +207,8 @@ async fn unreachable_platform_does_not_lose_the_grant() {
     assert_eq!(harness.fake.calls(), 0);
     goes_out(&harness, &post, later(120)).await;
 
-    assert_eq!(renewed(&harness), 3);
-    assert_eq!(harness.stored_credentials(0).await.refresh_token.unwrap().expose_secret(), "renew");
+    assert_eq!(refreshes(&harness), 3);
+    assert_eq!(harness.stored_credentials(0).await.refresh_token.unwrap().expose_secret(), "refresh");
 }
 
 #[tokio::test]
@@ -218,21 +218,21 @@ async fn unreachable_platform_is_tried_less_often_over_time() {
 
     harness.live(later(3600)).await;
 
-    assert!(20 < renewed(&harness) && renewed(&harness) < 80, "{}", renewed(&harness));
+    assert!(20 < refreshes(&harness) && refreshes(&harness) < 80, "{}", refreshes(&harness));
 }
 
 #[tokio::test]
 async fn temporarily_failed_refresh_is_due_again_soon() {
     let harness = harness([RefreshFault::Unreachable]).await;
 
-    assert_eq!(harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap(), 0);
-    assert_eq!(harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap(), 0);
-    assert_eq!(renewed(&harness), 1, "not at once");
+    assert_eq!(harness.publishing.credentials.refresh_due(&harness.refreshable).await.unwrap(), 0);
+    assert_eq!(harness.publishing.credentials.refresh_due(&harness.refreshable).await.unwrap(), 0);
+    assert_eq!(refreshes(&harness), 1, "not at once");
     harness.clock.advance(TimeDelta::hours(1));
-    assert_eq!(harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap(), 1);
+    assert_eq!(harness.publishing.credentials.refresh_due(&harness.refreshable).await.unwrap(), 1);
 
     assert_eq!(
-        harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap(),
+        harness.publishing.credentials.refresh_due(&harness.refreshable).await.unwrap(),
         0,
         "and then not before it ends again"
     );
@@ -242,8 +242,8 @@ async fn temporarily_failed_refresh_is_due_again_soon() {
 async fn expired_token_is_refreshed_before_the_due_second() {
     let mut harness = harness([]).await;
     let clock = harness.clock.clone();
-    let on_renewal = Some(Box::new(move || clock.advance(TimeDelta::milliseconds(700))) as _);
-    harness.be(FakePlatform { renewal: Model::Rotating, on_renewal, ..FakePlatform::default() });
+    let on_refresh = Some(Box::new(move || clock.advance(TimeDelta::milliseconds(700))) as _);
+    harness.be(FakePlatform { refresh_policy: Model::Rotating, on_refresh, ..FakePlatform::default() });
     let due = later(3600);
     let post = harness.schedule("Hello", due).await;
     let message = DeliveryMessage::for_delivery(&harness.delivery(&post).await);
@@ -251,18 +251,18 @@ async fn expired_token_is_refreshed_before_the_due_second() {
 
     harness.deliver(message, 1).await;
 
-    assert_eq!((renewed(&harness), harness.fake.calls.lock().unwrap().clone()), (1, vec![due]));
+    assert_eq!((refreshes(&harness), harness.fake.calls.lock().unwrap().clone()), (1, vec![due]));
 }
 
 #[tokio::test]
 async fn refresh_for_a_call_keeps_the_time_of_the_weekly_check() {
-    for renewal in [RefreshFault::Rotated, RefreshFault::Unreachable] {
-        let harness = harness([renewal]).await;
+    for fault in [RefreshFault::Rotated, RefreshFault::Unreachable] {
+        let harness = harness([fault]).await;
         let next_step_at = noon() + TimeDelta::days(2);
         harness.store.postpone_refresh(&harness.grant(0).await, Some(next_step_at)).await.unwrap();
 
         let _ = given(&harness, &harness.connection(0).await).await;
 
-        assert_eq!((renewed(&harness), harness.grant(0).await.state.refresh_at), (1, Some(next_step_at)));
+        assert_eq!((refreshes(&harness), harness.grant(0).await.state.refresh_at), (1, Some(next_step_at)));
     }
 }

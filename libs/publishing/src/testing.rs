@@ -97,7 +97,7 @@ pub struct PublishingHarness {
     pub scheduling: Scheduling,
     pub publishing: Publishing,
     pub platforms: Registry<dyn Publish>,
-    pub renewable: Registry<dyn Platform>,
+    pub refreshable: Registry<dyn Platform>,
     pub store: Store,
     pub clock: Clock,
     pub fake: Arc<FakePlatform>,
@@ -134,7 +134,7 @@ impl PublishingHarness {
         let (queue, events) = (Arc::new(queue), Arc::new(TestEvents::default()));
         let sealer: Arc<dyn Sealer> = Envelope::new(LocalKeys::new(DataKey::new([7; 32])), clock.clone());
         let sdk = SdkConfig::builder().behavior_version(BehaviorVersion::latest()).build();
-        let (platforms, renewable) = registries(&platform);
+        let (platforms, refreshable) = registries(&platform);
         let scheduling = Scheduling {
             store: store.clone(),
             bucket: Bucket::new(&sdk, &BucketConfig { name: "none".to_owned(), ..BucketConfig::default() }),
@@ -176,7 +176,7 @@ impl PublishingHarness {
             scheduling,
             publishing,
             platforms,
-            renewable,
+            refreshable,
             store,
             clock,
             fake: platform,
@@ -200,7 +200,7 @@ impl PublishingHarness {
 
     pub fn be(&mut self, platform: FakePlatform) {
         self.fake = Arc::new(platform);
-        (self.platforms, self.renewable) = registries(&self.fake);
+        (self.platforms, self.refreshable) = registries(&self.fake);
         self.scheduling.rules.leads = leads(&self.fake);
     }
 
@@ -212,7 +212,7 @@ impl PublishingHarness {
     /// Credentials that expire can be refreshed.
     pub fn credentials(expires_at: Option<DateTime<Utc>>) -> Credentials {
         Credentials {
-            refresh_token: expires_at.map(|_| "renew".into()),
+            refresh_token: expires_at.map(|_| "refresh".into()),
             expires_at,
             ..Credentials::new("first".into())
         }

@@ -13,7 +13,7 @@ use crate::{Store, Table};
 #[derive(Deserialize)]
 struct Counter {
     #[serde(default)]
-    mills: i64,
+    milli_dollars: i64,
 }
 
 impl Store {
@@ -29,7 +29,7 @@ impl Store {
             .await?;
         let counter = found.item.map(from_item::<Counter>).transpose()?;
         // Negative if the count expired (TTL) before a charge was released.
-        Ok(MilliDollars::new(counter.and_then(|it| u64::try_from(it.mills).ok()).unwrap_or_default()))
+        Ok(MilliDollars::new(counter.and_then(|it| u64::try_from(it.milli_dollars).ok()).unwrap_or_default()))
     }
 
     /// On condition that the budget is not exceeded.
@@ -42,14 +42,18 @@ impl Store {
         let mut update = Update::builder()
             .table_name(self.table(Table::Limits))
             .set_key(Some(key(user, budget)))
-            .update_expression("ADD mills :by SET #ttl = :ttl")
+            .update_expression("ADD milli_dollars :by SET #ttl = :ttl")
             .expression_attribute_names("#ttl", "ttl")
             .expression_attribute_values(":by", n(change.by))
             .expression_attribute_values(":ttl", ttl(budget.month.ends_at()));
         if 0 < change.by {
             let left = i128::from(change.budget.get()) - i128::from(change.by);
             // Before the first charge, the whole budget is left.
-            let condition = if left < 0 { "mills <= :left" } else { "attribute_not_exists(mills) OR mills <= :left" };
+            let condition = if left < 0 {
+                "milli_dollars <= :left"
+            } else {
+                "attribute_not_exists(milli_dollars) OR milli_dollars <= :left"
+            };
             update = update.condition_expression(condition).expression_attribute_values(":left", n(left));
         }
         let update = update.build().map_err(StorageError::build)?;

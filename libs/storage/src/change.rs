@@ -57,7 +57,7 @@ impl Change {
         self.set("generation", n(state.generation));
         self.set("is_gone", AttributeValue::Bool(state.is_gone));
         self.set_or_remove("token_expires_at", state.token_expires_at.map(at));
-        self.set_or_remove("renewed_at", state.renewed_at.map(at));
+        self.set_or_remove("refreshed_at", state.refreshed_at.map(at));
         self.refresh_at(user, state.refresh_at);
     }
 

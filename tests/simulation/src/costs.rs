@@ -79,7 +79,7 @@ async fn measure_idle(due_shards: u32) -> Vec<IdleRun> {
     // The first tick has no earlier one whose progress it could read.
     world.sleep_until(world.now() + TICK).await;
     let webhooks = deployment.webhooks.service(&services);
-    let platforms = deployment.platforms.renewable();
+    let platforms = deployment.platforms.refreshable();
     vec![
         IdleRun::new("publisher", &metered(&deployment, services.tick()).await),
         IdleRun::new("upkeep", &metered(&deployment, services.round(&platforms)).await),

@@ -280,7 +280,7 @@ impl Deployment {
             }
             let services = self.started();
             let work = async {
-                if let Err(error) = services.round(&self.platforms.renewable()).await {
+                if let Err(error) = services.round(&self.platforms.refreshable()).await {
                     tracing::error!(%error, ?error, "a round of upkeep failed");
                 }
             };
@@ -302,7 +302,7 @@ impl Deployment {
 
     fn needs_refresh(&self) -> bool {
         let soon = self.world.now() + TimeDelta::seconds(10);
-        lock(&self.journal).renewals().any(|it| it < soon)
+        lock(&self.journal).refreshes().any(|it| it < soon)
     }
 
     pub(crate) fn is_at_rest(&self) -> bool {

@@ -43,7 +43,7 @@ struct Inner {
     /// Pending effects of earlier calls.
     to_come: usize,
     /// By the token that they use.
-    renewing: BTreeSet<String>,
+    refreshing: BTreeSet<String>,
     /// Those of posts are in the timeline.
     mistakes: Vec<String>,
 }
@@ -76,7 +76,7 @@ impl SimulatedPlatforms {
             timeline: Timeline::default(),
             faults,
             to_come: 0,
-            renewing: BTreeSet::new(),
+            refreshing: BTreeSet::new(),
             mistakes: Vec::new(),
         };
         Self { world, inner: Arc::new(Mutex::new(inner)) }
@@ -94,7 +94,7 @@ impl SimulatedPlatforms {
         Registry::from_adapters(self.adapters().map(|it| Box::new(it) as _).collect())
     }
 
-    pub(crate) fn renewable(&self) -> Registry<dyn Platform> {
+    pub(crate) fn refreshable(&self) -> Registry<dyn Platform> {
         Registry::from_adapters(self.adapters().map(|it| Box::new(it) as _).collect())
     }
 

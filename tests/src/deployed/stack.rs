@@ -14,8 +14,8 @@ use tempfile::TempDir;
 use super::{
     artifacts, callers,
     emulator::Emulator,
-    passage::ProxyRoute,
     privileges::{self, Differences},
+    proxy_route::ProxyRoute,
     recorder::Recorder,
 };
 use crate::{

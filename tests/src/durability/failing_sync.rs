@@ -26,7 +26,7 @@ use crate::{
 const LASTS: Duration = Duration::from_secs(6);
 
 /// Longer than the lease of a delivery whose result could not be stored, 90 s.
-const PATIENCE: Duration = Duration::from_mins(4);
+const PUBLISH_TIMEOUT: Duration = Duration::from_mins(4);
 
 pub(super) async fn check(shim: &Shim) -> Result<Measured> {
     let disk = FaultyDisk::new(shim)?;
@@ -58,7 +58,7 @@ pub(super) async fn check(shim: &Shim) -> Result<Measured> {
     disk.inject("")?;
     ensure!(0 < refused, "no request was refused while fsync failed");
     writer.write(&mut promises, 8).await?;
-    promises::wait_for_publishing(&user, PATIENCE).await?;
+    promises::wait_for_publishing(&user, PUBLISH_TIMEOUT).await?;
     tokio::time::sleep(Duration::from_secs(3)).await;
     let mut broken = promises::find_broken(&user, &promises.posts, u64::MAX).await?;
     disk.wait_until_idle().await?;

@@ -24,7 +24,7 @@ const POSTS: u32 = 24;
 const LASTS: Duration = Duration::from_secs(8);
 
 /// A delivery whose result could not be stored waits for its lease, 90 s, and for the sweep.
-const PATIENCE: Duration = Duration::from_mins(4);
+const PUBLISH_TIMEOUT: Duration = Duration::from_mins(4);
 
 /// Checks afterwards that every acknowledged post is published once.
 pub(super) async fn writes_are_refused(shim: &Shim, fault: &str) -> Result<Measured> {
@@ -54,7 +54,7 @@ pub(super) async fn writes_are_refused(shim: &Shim, fault: &str) -> Result<Measu
     }
     disk.inject("")?;
 
-    promises::wait_for_publishing(&user, PATIENCE).await?;
+    promises::wait_for_publishing(&user, PUBLISH_TIMEOUT).await?;
     // A second publish call would follow soon.
     tokio::time::sleep(Duration::from_secs(5)).await;
     let broken = promises::find_broken(&user, &posts, 0).await?;

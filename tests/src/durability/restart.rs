@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The lease of a delivery whose process died is 90 s; then its outcome is looked up.
-const PATIENCE: Duration = Duration::from_secs(150);
+const PUBLISH_TIMEOUT: Duration = Duration::from_secs(150);
 
 /// Considers the promises until `position`.
 pub(super) async fn find_broken(data: &Path, promises: &Promises, position: u64) -> Result<Broken> {
@@ -43,7 +43,7 @@ pub(super) async fn find_broken(data: &Path, promises: &Promises, position: u64)
     for upload in promises.uploads.iter().filter(|it| it.at <= position) {
         broken.lost.extend(difference(&user, &upload.value).await?);
     }
-    promises::wait_for_publishing(&user, PATIENCE).await?;
+    promises::wait_for_publishing(&user, PUBLISH_TIMEOUT).await?;
     // A second publish call would follow soon.
     tokio::time::sleep(Duration::from_secs(3)).await;
     broken.extend(promises::find_broken(&user, &posts, position).await?);

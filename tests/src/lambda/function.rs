@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// A function has to start and respond within this time, on a busy machine.
-const PATIENCE: Duration = Duration::from_mins(1);
+const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Ends when this is dropped.
 pub struct Function {
@@ -53,8 +53,10 @@ impl Function {
 
     /// A function that asks for its first event is ready. Returns the time since its start.
     pub async fn ready(&mut self) -> Result<Duration> {
-        let polled = tokio::time::timeout(PATIENCE, self.runtime.asked.recv()).await;
-        let Ok(Some(polled)) = polled else { fail!("did not become ready within {PATIENCE:?}: {}", self.log()) };
+        let polled = tokio::time::timeout(RESPONSE_TIMEOUT, self.runtime.asked.recv()).await;
+        let Ok(Some(polled)) = polled else {
+            fail!("did not become ready within {RESPONSE_TIMEOUT:?}: {}", self.log())
+        };
         Ok(polled - self.started)
     }
 
@@ -69,9 +71,9 @@ impl Function {
                 }
             }
         };
-        match tokio::time::timeout(PATIENCE, outcome).await {
+        match tokio::time::timeout(RESPONSE_TIMEOUT, outcome).await {
             Ok(outcome) => Ok(outcome?.unwrap_or_else(|| Outcome::Ended(self.log()))),
-            Err(_) => fail!("no response within {PATIENCE:?}: {}", self.log()),
+            Err(_) => fail!("no response within {RESPONSE_TIMEOUT:?}: {}", self.log()),
         }
     }
 

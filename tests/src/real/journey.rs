@@ -41,7 +41,7 @@ use crate::{
 const LARGE_BYTES: u64 = 18 << 20;
 
 /// Limit of the time for one post, including all waits.
-const PATIENCE: TimeDelta = TimeDelta::minutes(15);
+const PUBLISH_TIMEOUT: TimeDelta = TimeDelta::minutes(15);
 
 /// Number of look-ups until a new post must be found, and of polls until the user must have
 /// approved.
@@ -286,7 +286,7 @@ impl<'a> Journey<'a> {
         let published = loop {
             self.refresh_if_expiring(&mut account.credentials).await?;
             sent.called_at = self.server.clock.now();
-            ensure!(sent.called_at < publish_at + PATIENCE, "not published after {PATIENCE}");
+            ensure!(sent.called_at < publish_at + PUBLISH_TIMEOUT, "not published after {PUBLISH_TIMEOUT}");
             let request = self.job(account, &sent, files, false);
             let error = if is_ready {
                 match self.publishing()?.publish(&request).await {

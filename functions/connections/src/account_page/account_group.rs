@@ -27,7 +27,7 @@ pub(super) struct AccountRow {
     pub(super) needs_reconnection: bool,
     pub(super) is_offered: bool,
     pub(super) since: String,
-    /// The day on which only the user can renew the access; `None` when the service refreshes it.
+    /// The day on which only the user can restore the access; `None` when the service refreshes it.
     pub(super) ends: Option<String>,
     pub(super) pending: u32,
     /// The customer whose account it is; `None` for the user's own.

@@ -135,12 +135,12 @@ async fn several_accounts_are_connected_at_once() {
         assert_eq!(harness.poll(&begun).await.body["connection"]["username"], "user7");
     }
     let listed = harness.get("/api/v1/connections").await.body["data"].clone();
-    assert_eq!(listed.as_array().unwrap().len(), 3, "those that were connected are renewed: {listed}");
+    assert_eq!(listed.as_array().unwrap().len(), 3, "those that were connected have the new credentials: {listed}");
     assert_eq!(harness.events.names(), ["connection.created"; 3]);
 }
 
 #[tokio::test]
-async fn renewed_grant_renews_all_accounts_that_it_covers() {
+async fn new_grant_updates_all_accounts_that_it_covers() {
     let harness = Harness::new().await;
     let begun = harness.begin("plain").await;
     harness.callback(&begun, "7@one,8@one,9@one").await;

@@ -24,7 +24,7 @@ pub(crate) enum PlatformBehavior {
 
 #[derive(Default)]
 pub(crate) struct FakePlatforms {
-    mood: Mutex<PlatformBehavior>,
+    behavior: Mutex<PlatformBehavior>,
     asked: AtomicUsize,
     completed: AtomicUsize,
     revoked: Mutex<Vec<String>>,
@@ -37,7 +37,7 @@ pub(crate) struct FakePlatforms {
 
 impl FakePlatforms {
     pub(crate) fn set_behavior(&self, behavior: PlatformBehavior) {
-        *self.mood.lock().unwrap() = behavior;
+        *self.behavior.lock().unwrap() = behavior;
     }
 
     pub(crate) fn asked(&self) -> usize {
@@ -72,7 +72,7 @@ impl FakePlatforms {
     }
 
     fn is_broken(&self) -> bool {
-        *self.mood.lock().unwrap() == PlatformBehavior::Broken
+        *self.behavior.lock().unwrap() == PlatformBehavior::Broken
     }
 }
 
@@ -112,7 +112,7 @@ impl Platform for TestPlatform {
     }
 
     async fn refresh(&self, _: &Credentials, _: DateTime<Utc>) -> Result<Credentials, RefreshError> {
-        Err(RefreshError::Gone("it cannot be renewed".to_owned()))
+        Err(RefreshError::Gone("it cannot be refreshed".to_owned()))
     }
 }
 

@@ -11,7 +11,7 @@ use futures::{Stream, StreamExt, future, stream};
 use platforms::{Credentials, Platform, RefreshPolicy, Registry};
 use storage::{CredentialsRecord, REFRESH_SHARDS, StorageError};
 
-use super::renew::Renewed;
+use super::refresh::RefreshOutcome;
 use crate::{ConnectingError, CredentialService};
 
 const AT_ONCE: usize = 8;
@@ -36,7 +36,7 @@ const AWAY: u32 = 8;
 type Entry = (UserId, String);
 
 enum EntryOutcome {
-    Renewed,
+    Refreshed,
     NotRefreshed,
     /// The platform seems to be down: this entry is tried after all others.
     SetAside(Entry),
@@ -44,7 +44,7 @@ enum EntryOutcome {
 
 #[derive(Default)]
 struct Tally {
-    renewed: usize,
+    refreshed: usize,
     set_aside: Vec<Entry>,
     error: Option<StorageError>,
 }
@@ -104,7 +104,7 @@ impl CredentialService {
         round.read_all_account_info().await;
         match first.error {
             Some(error) => Err(error.into()),
-            None => Ok(first.renewed + second.renewed),
+            None => Ok(first.refreshed + second.refreshed),
         }
     }
 
@@ -146,7 +146,7 @@ impl RefreshRound<'_> {
             .buffer_unordered(AT_ONCE);
         let count = |mut tally: Tally, ended| {
             match ended {
-                Ok(EntryOutcome::Renewed) => tally.renewed += 1,
+                Ok(EntryOutcome::Refreshed) => tally.refreshed += 1,
                 Ok(EntryOutcome::NotRefreshed) => {}
                 Ok(EntryOutcome::SetAside(entry)) => tally.set_aside.push(entry),
                 Err(error) => tally.error = Some(error),
@@ -236,13 +236,15 @@ impl RefreshRound<'_> {
         record: &CredentialsRecord,
         old: &Credentials,
     ) -> Result<EntryOutcome, ConnectingError> {
-        let renewed = self.credential_service.renew(platform, record, old, RefreshReason::AccountCheck).await?;
-        if let (Some(unreachable), Renewed::Now(_) | Renewed::Gone(_) | Renewed::NotNow(_)) =
-            (&self.unreachable, &renewed)
+        let refreshed = self.credential_service.refresh(platform, record, old, RefreshReason::AccountCheck).await?;
+        if let (
+            Some(unreachable),
+            RefreshOutcome::Refreshed(_) | RefreshOutcome::Gone(_) | RefreshOutcome::Unreachable(_),
+        ) = (&self.unreachable, &refreshed)
         {
-            unreachable.note(platform.name(), !matches!(renewed, Renewed::NotNow(_)));
+            unreachable.note(platform.name(), !matches!(refreshed, RefreshOutcome::Unreachable(_)));
         }
-        if let Renewed::NotNow(error) = &renewed {
+        if let RefreshOutcome::Unreachable(error) = &refreshed {
             tracing::warn!(
                 ?error,
                 grant = record.grant_name,
@@ -250,12 +252,14 @@ impl RefreshRound<'_> {
                 "credentials could not be refreshed yet"
             );
         }
-        match renewed {
-            Renewed::Now(new) => {
+        match refreshed {
+            RefreshOutcome::Refreshed(new) => {
                 self.add_account_info_due(new.1, new.0);
-                Ok(EntryOutcome::Renewed)
+                Ok(EntryOutcome::Refreshed)
             }
-            Renewed::Gone(_) | Renewed::NotNow(_) | Renewed::Elsewhere => Ok(EntryOutcome::NotRefreshed),
+            RefreshOutcome::Gone(_) | RefreshOutcome::Unreachable(_) | RefreshOutcome::Elsewhere => {
+                Ok(EntryOutcome::NotRefreshed)
+            }
         }
     }
 }

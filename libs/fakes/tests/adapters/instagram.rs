@@ -23,10 +23,10 @@ async fn young_token_is_not_extended() {
 
     assert_matches!(harness.refresh().await, Err(RefreshError::Unreachable(it)) if it.contains("24 hours"));
     harness.clock.advance(TimeDelta::days(1));
-    let renewed = harness.refresh().await.unwrap();
+    let refreshed = harness.refresh().await.unwrap();
 
-    assert_eq!((renewed.expires_at.unwrap() - harness.clock.now()).num_days(), 59);
-    let due_at = harness.publisher().refresh_policy().due_at(&renewed, harness.clock.now());
+    assert_eq!((refreshed.expires_at.unwrap() - harness.clock.now()).num_days(), 59);
+    let due_at = harness.publisher().refresh_policy().due_at(&refreshed, harness.clock.now());
     assert!(harness.clock.now() + TimeDelta::days(1) <= due_at, "not before it is a day old");
 }
 

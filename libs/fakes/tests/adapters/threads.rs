@@ -81,10 +81,10 @@ async fn lost_post_is_found_despite_trimmed_white_space() {
     let mut post = harness.post(&account, "  in the middle \n", Vec::new());
     harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
 
-    let passage = harness.deliver(&mut post).await.unwrap();
+    let delivered = harness.deliver(&mut post).await.unwrap();
 
-    assert_eq!(passage.published.platform_post_id, harness.fake.public_posts()[0].id);
-    assert!(passage.published.url.is_some());
+    assert_eq!(delivered.published.platform_post_id, harness.fake.public_posts()[0].id);
+    assert!(delivered.published.url.is_some());
     assert_eq!(harness.fake.call_count(Call::Publish), 1);
 }
 

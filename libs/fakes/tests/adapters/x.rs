@@ -82,9 +82,9 @@ async fn look_up_reads_only_posts_since_the_call() {
     let mut post = harness.post(&account, words, Vec::new());
     harness.fake.inject_fault(Call::Publish, InjectedFault::LoseResponse, 1);
 
-    let passage = harness.deliver(&mut post).await.unwrap();
+    let delivered = harness.deliver(&mut post).await.unwrap();
 
-    assert_eq!(passage.errors.len(), 1, "{:?}", passage.errors);
+    assert_eq!(delivered.errors.len(), 1, "{:?}", delivered.errors);
     assert_eq!((harness.fake.posts_read(), harness.fake.call_count(Call::Publish)), (1, 1), "what is paid");
     assert!(harness.fake.call_count(Call::LookUp) <= 2);
 }

@@ -115,7 +115,7 @@ async fn choices_are_all_playlists_and_the_categories_that_videos_can_have() {
 }
 
 #[tokio::test]
-async fn quota_of_the_day_is_renewed_at_midnight_in_pacific_time() {
+async fn daily_quota_resets_at_midnight_in_pacific_time() {
     let (harness, account) = connected::<Youtube>().await;
     let post = harness.post(&account, "one more", vec![sample(Mp4, 1)]);
     for _ in 0..100 {

@@ -71,7 +71,7 @@ struct Post {
     id: String,
     at: Option<DateTime<Utc>>,
     url: String,
-    likeness: PostMatch,
+    post_match: PostMatch,
 }
 
 const TOO_MUCH: &str = "the channel has had too many messages since then for the post to be found; look in the channel";
@@ -95,7 +95,7 @@ impl LookUp<'_> {
                 break;
             };
             posts.extend(
-                page.iter().filter(|it| self.is_ours(it)).map(|it| self.post(it.id, channel, self.likeness(it))),
+                page.iter().filter(|it| self.is_ours(it)).map(|it| self.post(it.id, channel, self.post_match(it))),
             );
             if page.len() < PAGE || self.to < last || last <= after {
                 is_all = Ok(());
@@ -131,17 +131,17 @@ impl LookUp<'_> {
                 break;
             }
             let has_title = thread.name.as_deref().is_some_and(|it| plain(it) == plain(title));
-            let likeness = match self.bot.message(thread.id, thread.id).await {
-                Ok(first) => match self.likeness(&first) {
+            let post_match = match self.bot.message(thread.id, thread.id).await {
+                Ok(first) => match self.post_match(&first) {
                     PostMatch::Equal if !has_title => PostMatch::Possible,
-                    likeness => likeness,
+                    post_match => post_match,
                 },
                 // The message was deleted, but not the thread.
                 Err(error) if error.has_code(UNKNOWN_MESSAGE) && has_title => PostMatch::Possible,
                 Err(error) if error.has_code(UNKNOWN_MESSAGE) => PostMatch::Different,
                 Err(error) => return Err(error),
             };
-            posts.push(self.post(thread.id, thread.id, likeness));
+            posts.push(self.post(thread.id, thread.id, post_match));
         }
         Ok(ListedPosts { posts, is_all })
     }
@@ -156,7 +156,7 @@ impl LookUp<'_> {
         is_within && message.webhook_id.is_none() && message.author.as_ref().is_some_and(|it| it.id == self.server.bot)
     }
 
-    fn likeness(&self, message: &Listed) -> PostMatch {
+    fn post_match(&self, message: &Listed) -> PostMatch {
         if let Some(nonce) = message.nonce.as_str() {
             return if nonce == self.nonce { PostMatch::Exact } else { PostMatch::Different };
         }
@@ -178,8 +178,8 @@ impl LookUp<'_> {
         }
     }
 
-    fn post(&self, id: Snowflake, channel: Snowflake, likeness: PostMatch) -> Post {
-        Post { id: id.to_string(), at: id.time(), url: link(self.server, channel, id), likeness }
+    fn post(&self, id: Snowflake, channel: Snowflake, post_match: PostMatch) -> Post {
+        Post { id: id.to_string(), at: id.time(), url: link(self.server, channel, id), post_match }
     }
 }
 
@@ -219,11 +219,11 @@ impl Timeline for ListedPosts {
         Ok(posts)
     }
 
-    fn likeness(&self, post: &Post) -> Option<PostMatch> {
-        Some(post.likeness)
+    fn post_match(&self, post: &Post) -> Option<PostMatch> {
+        Some(post.post_match)
     }
 
     async fn compare(&self, post: &Post) -> Result<PostMatch, CallError> {
-        Ok(post.likeness)
+        Ok(post.post_match)
     }
 }

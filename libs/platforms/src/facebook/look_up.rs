@@ -114,7 +114,7 @@ impl Timeline for Posts<'_> {
     }
 
     /// A picture that we uploaded is in no other post.
-    fn likeness(&self, post: &Post) -> Option<PostMatch> {
+    fn post_match(&self, post: &Post) -> Option<PostMatch> {
         let ours: BTreeSet<&str> = self.progress.photos.iter().map(|it| it.id.as_str()).collect();
         let post_files = post.shows();
         if !ours.is_disjoint(&post_files) {

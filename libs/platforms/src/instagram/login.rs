@@ -51,7 +51,7 @@ const DIALECT: Dialect = Dialect {
         client: ClientAuth::Secret,
         ..TokenCall::longer("ig_exchange_token", "access_token")
     }),
-    renewal: TokenCall { client: ClientAuth::None, ..TokenCall::longer("ig_refresh_token", "access_token") },
+    refresh: TokenCall { client: ClientAuth::None, ..TokenCall::longer("ig_refresh_token", "access_token") },
     gone: meta::GONE,
     ours: meta::OURS,
     passing: meta::PASSING,
@@ -100,7 +100,7 @@ impl Login {
                     authorization: format!("{}/oauth/authorize", at("https://www.instagram.com")),
                     token: format!("{}/oauth/access_token", at("https://api.instagram.com")),
                     lengthening: Some(format!("{host}/access_token")),
-                    renewal: Some(format!("{host}/refresh_access_token")),
+                    refresh: Some(format!("{host}/refresh_access_token")),
                     revocation: None,
                 };
                 let oauth = OAuth2::new(http.clone(), app, &DIALECT, endpoints);
@@ -126,7 +126,7 @@ impl Login {
         }
     }
 
-    pub(super) fn renewal(&self) -> RefreshPolicy {
+    pub(super) fn refresh_policy(&self) -> RefreshPolicy {
         match self.way {
             LoginOAuth::Instagram(_) => RefreshPolicy::Extending,
             LoginOAuth::Facebook(_) => RefreshPolicy::Never,

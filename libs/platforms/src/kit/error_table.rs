@@ -127,9 +127,9 @@ impl ErrorRule {
         Self { retry_after: Some(wait), ..self }
     }
 
-    /// When a limit ends that the platform renews at a fixed time, as a function of the present.
-    pub(crate) const fn retry_at(self, renewed_at: fn(DateTime<Utc>) -> DateTime<Utc>) -> Self {
-        Self { retry_at: Some(renewed_at), ..self }
+    /// When a limit ends that the platform resets at a fixed time, as a function of the present.
+    pub(crate) const fn retry_at(self, resets_at: fn(DateTime<Utc>) -> DateTime<Utc>) -> Self {
+        Self { retry_at: Some(resets_at), ..self }
     }
 
     pub(crate) const fn ended(self) -> Self {

@@ -24,7 +24,7 @@ pub(crate) trait OAuthAdapter: Send + Sync {
     /// The platform's name in paths and in `provider`.
     const NAME: &'static str;
 
-    const RENEWAL: RefreshPolicy;
+    const REFRESH_POLICY: RefreshPolicy;
 
     const REVOKES_ALL: bool = false;
 
@@ -83,7 +83,7 @@ impl<A: OAuthAdapter> Platform for A {
     }
 
     fn refresh_policy(&self) -> RefreshPolicy {
-        A::RENEWAL
+        A::REFRESH_POLICY
     }
 
     async fn refresh(&self, old: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {

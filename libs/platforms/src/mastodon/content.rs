@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn source_is_compared_by_its_letters() {
-        for (source, ours, likeness) in [
+        for (source, ours, post_match) in [
             ("Hello", "Hello", PostMatch::Equal),
             ("Hello\nworld", "  Hello\r\nworld \n", PostMatch::Equal),
             ("\u{e9}t\u{e9}", "e\u{301}te\u{301}", PostMatch::Equal),
@@ -152,7 +152,7 @@ mod tests {
             ("Hello, world", "Hello", PostMatch::Different),
             ("", "Hello", PostMatch::Different),
         ] {
-            assert_eq!(compare_source(source, ours), likeness, "{source:?} {ours:?}");
+            assert_eq!(compare_source(source, ours), post_match, "{source:?} {ours:?}");
         }
     }
 

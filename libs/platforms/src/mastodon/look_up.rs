@@ -109,7 +109,7 @@ impl Timeline for StatusTimeline<'_> {
 
     /// One file is in one status only, so a status with our files is ours even if its text was
     /// edited. If the software keeps the ids of files, a status with other files is another one.
-    fn likeness(&self, status: &Status) -> Option<PostMatch> {
+    fn post_match(&self, status: &Status) -> Option<PostMatch> {
         if status.is_boost() || self.is_elsewhere(status) {
             return Some(PostMatch::Different);
         }
@@ -132,7 +132,7 @@ impl Timeline for StatusTimeline<'_> {
             // If the parent is deleted, the reply remains. Pleroma and snac also accept a reply to a
             // status that they do not have.
             PostMatch::Equal if self.request.reply_to.is_some() && !status.is_reply() => PostMatch::Possible,
-            likeness => likeness,
+            post_match => post_match,
         })
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn is_gone(error: &CallError) -> bool {
 }
 
 /// The meaning of a failed refresh: only the homeserver itself can end a grant.
-pub(super) fn not_renewed(error: CallError) -> RefreshError {
+pub(super) fn refresh_error(error: CallError) -> RefreshError {
     if is_gone(&error) { RefreshError::Gone(error.message) } else { RefreshError::Unreachable(error.message) }
 }
 
@@ -87,9 +87,9 @@ mod tests {
 
     #[test]
     fn only_the_homeserver_ends_a_grant() {
-        assert!(matches!(not_renewed(refused(401, "M_UNKNOWN_TOKEN")), RefreshError::Gone(_)));
+        assert!(matches!(refresh_error(refused(401, "M_UNKNOWN_TOKEN")), RefreshError::Gone(_)));
         for error in [refused(401, "M_USER_LOCKED"), refused(500, "M_UNKNOWN"), call_error(401, &json!({}))] {
-            assert!(matches!(not_renewed(error), RefreshError::Unreachable(_)));
+            assert!(matches!(refresh_error(error), RefreshError::Unreachable(_)));
         }
     }
 }

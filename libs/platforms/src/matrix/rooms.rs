@@ -221,6 +221,6 @@ mod tests {
         assert_eq!(list(vec![failed(ErrorKind::ServerError), open()]).await.unwrap(), 1);
         assert_eq!(list(vec![failed(ErrorKind::Forbidden)]).await.unwrap(), 0);
         assert!(list(vec![failed(ErrorKind::ServerError)]).await.is_err());
-        assert!(list(vec![open(), failed(ErrorKind::Unauthorized)]).await.is_err(), "its token is renewed first");
+        assert!(list(vec![open(), failed(ErrorKind::Unauthorized)]).await.is_err(), "its token is refreshed first");
     }
 }

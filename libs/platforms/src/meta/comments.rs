@@ -160,7 +160,7 @@ impl Timeline for Comments<'_> {
         Ok(comments.filter(|it| it.at.is_none_or(|at| self.since <= at)).collect())
     }
 
-    fn likeness(&self, comment: &Comment) -> Option<PostMatch> {
+    fn post_match(&self, comment: &Comment) -> Option<PostMatch> {
         let has_same_text = comment.text.trim() == self.request.text.trim();
         Some(match comment.is_by_account {
             Some(true) if has_same_text => PostMatch::Equal,

@@ -28,9 +28,9 @@ impl TokenCallError {
             Self::NotNow(error) => error.to_string(),
             Self::NotReached => "the platform could not be reached".to_owned(),
             Self::NotAnswered => "the platform did not respond".to_owned(),
-            Self::Refused(refused) => match refused.blame() {
+            Self::Refused(refused) => match refused.kind {
                 TokenErrorKind::Us => DependencyError.to_string(),
-                TokenErrorKind::Grant | TokenErrorKind::Request | TokenErrorKind::Passing => refused.words,
+                TokenErrorKind::Grant | TokenErrorKind::Request | TokenErrorKind::Passing => refused.message,
             },
             Self::Unreadable => "the platform sent an invalid response".to_owned(),
         }
@@ -49,9 +49,9 @@ impl From<TokenCallError> for ConnectError {
     fn from(error: TokenCallError) -> Self {
         match error {
             TokenCallError::Refused(refused)
-                if matches!(refused.blame(), TokenErrorKind::Grant | TokenErrorKind::Request) =>
+                if matches!(refused.kind, TokenErrorKind::Grant | TokenErrorKind::Request) =>
             {
-                Self::Refused(refused.words)
+                Self::Refused(refused.message)
             }
             _ => Self::Unreachable,
         }
@@ -61,7 +61,7 @@ impl From<TokenCallError> for ConnectError {
 impl From<TokenCallError> for RefreshError {
     fn from(error: TokenCallError) -> Self {
         match error {
-            TokenCallError::Refused(refused) if refused.blame() == TokenErrorKind::Grant => Self::Gone(refused.words),
+            TokenCallError::Refused(refused) if refused.kind == TokenErrorKind::Grant => Self::Gone(refused.message),
             other => Self::Unreachable(other.reason()),
         }
     }
@@ -71,11 +71,11 @@ impl From<TokenCallError> for RefreshError {
 impl From<TokenCallError> for AttemptError {
     fn from(error: TokenCallError) -> Self {
         match error {
-            TokenCallError::Refused(refused) if refused.blame() == TokenErrorKind::Request => {
-                Self::Refused { reason: refused.words }
+            TokenCallError::Refused(refused) if refused.kind == TokenErrorKind::Request => {
+                Self::Refused { reason: refused.message }
             }
             TokenCallError::Refused(refused)
-                if refused.blame() == TokenErrorKind::Us || refused.status == StatusCode::TOO_MANY_REQUESTS =>
+                if refused.kind == TokenErrorKind::Us || refused.status == StatusCode::TOO_MANY_REQUESTS =>
             {
                 let retry_at = refused.retry_at;
                 Self::RetryLater { retry_at, reason: TokenCallError::Refused(refused).reason() }

@@ -17,7 +17,7 @@ pub struct Dialect {
     pub code: TokenCall,
     /// Exchanges the token of a code for a long-lived one.
     pub lengthening: Option<TokenCall>,
-    pub renewal: TokenCall,
+    pub refresh: TokenCall,
     pub revocation: TokenCall,
     /// The values of `error` in the callback which mean that the user denied access.
     pub denials: &'static [&'static str],
@@ -88,7 +88,7 @@ impl Dialect {
         page: &[],
         code: TokenCall::CODE,
         lengthening: None,
-        renewal: TokenCall::REFRESH,
+        refresh: TokenCall::REFRESH,
         revocation: TokenCall::REVOCATION,
         denials: &["access_denied"],
         scope_errors: &[],
@@ -101,7 +101,7 @@ impl Dialect {
     pub const fn with_client(self, client: ClientAuth) -> Self {
         Self {
             code: TokenCall { client, ..self.code },
-            renewal: TokenCall { client, ..self.renewal },
+            refresh: TokenCall { client, ..self.refresh },
             revocation: TokenCall { client, ..self.revocation },
             ..self
         }

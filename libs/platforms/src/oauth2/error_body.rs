@@ -7,10 +7,10 @@ use crate::response;
 
 #[derive(Debug)]
 pub(super) struct TokenErrorBody {
-    blame: TokenErrorKind,
+    pub(super) kind: TokenErrorKind,
     code: Option<String>,
     /// For the user.
-    pub(super) words: String,
+    pub(super) message: String,
     pub(super) retry_at: Option<DateTime<Utc>>,
     pub(super) status: StatusCode,
 }
@@ -34,6 +34,31 @@ const PASSING_CODES: [&str; 3] = ["temporarily_unavailable", "server_error", "sl
 /// platforms send it when a token to be revoked has already ended.
 const OF_A_TOKEN: &str = "invalid_token";
 
+impl TokenErrorKind {
+    fn classify(dialect: &Dialect, status: StatusCode, code: Option<&str>) -> Self {
+        let is_one_of = |codes: &[&str]| code.is_some_and(|it| codes.contains(&it));
+        // A page of an outage does not prove that a grant has ended, whatever it contains.
+        if status.is_server_error()
+            || PASSING.contains(&status)
+            || is_one_of(&PASSING_CODES)
+            || is_one_of(dialect.passing)
+        {
+            Self::Passing
+        } else if is_one_of(dialect.ours) {
+            Self::Us
+        } else if is_one_of(dialect.gone) {
+            Self::Grant
+        } else if status == StatusCode::UNAUTHORIZED && code != Some(OF_A_TOKEN) {
+            // At token endpoints, it is about the id and secret, not about a token.
+            Self::Us
+        } else if status.is_client_error() || status.is_success() {
+            Self::Request
+        } else {
+            Self::Passing
+        }
+    }
+}
+
 impl TokenErrorBody {
     /// `None` if the response is no error. Some platforms send errors with status 200 and an
     /// `error`.
@@ -55,16 +80,12 @@ impl TokenErrorBody {
         let message = text(&["message", "error_description", "error_message", "error"], &response)
             .or_else(|| text(&["message"], error));
         let message = message.map_or_else(|| format!("the server returned {status}"), |it| response::shown(&it));
-        let kind = blame(dialect, status, code.as_deref());
-        Some(Self { blame: kind, code, words: message, retry_at, status })
-    }
-
-    pub(super) fn blame(&self) -> TokenErrorKind {
-        self.blame
+        let kind = TokenErrorKind::classify(dialect, status, code.as_deref());
+        Some(Self { kind, code, message, retry_at, status })
     }
 
     pub(super) fn is_grant_ended(&self) -> bool {
-        self.blame == TokenErrorKind::Grant || self.code.as_deref() == Some(OF_A_TOKEN)
+        self.kind == TokenErrorKind::Grant || self.code.as_deref() == Some(OF_A_TOKEN)
     }
 }
 
@@ -73,25 +94,5 @@ fn code(value: &Value) -> Option<String> {
         Value::String(text) if !text.is_empty() => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
         _ => None,
-    }
-}
-
-fn blame(dialect: &Dialect, status: StatusCode, code: Option<&str>) -> TokenErrorKind {
-    let is_one_of = |codes: &[&str]| code.is_some_and(|it| codes.contains(&it));
-    // A page of an outage does not prove that a grant has ended, whatever it contains.
-    if status.is_server_error() || PASSING.contains(&status) || is_one_of(&PASSING_CODES) || is_one_of(dialect.passing)
-    {
-        TokenErrorKind::Passing
-    } else if is_one_of(dialect.ours) {
-        TokenErrorKind::Us
-    } else if is_one_of(dialect.gone) {
-        TokenErrorKind::Grant
-    } else if status == StatusCode::UNAUTHORIZED && code != Some(OF_A_TOKEN) {
-        // At token endpoints, it is about the id and secret, not about a token.
-        TokenErrorKind::Us
-    } else if status.is_client_error() || status.is_success() {
-        TokenErrorKind::Request
-    } else {
-        TokenErrorKind::Passing
     }
 }

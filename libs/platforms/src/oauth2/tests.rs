@@ -62,7 +62,7 @@ const LENGTHENED: Dialect = Dialect {
         client: ClientAuth::Secret,
         ..TokenCall::longer("ig_exchange_token", "access_token")
     }),
-    renewal: TokenCall { client: ClientAuth::None, ..TokenCall::longer("ig_refresh_token", "access_token") },
+    refresh: TokenCall { client: ClientAuth::None, ..TokenCall::longer("ig_refresh_token", "access_token") },
     gone: &["190"],
     ..Dialect::STANDARD
 };
@@ -148,7 +148,7 @@ async fn short_token_is_exchanged_for_a_long_lived_one_and_extended() {
             json!({"grant_type": "ig_exchange_token", "access_token": "short", "client_secret": "our secret+"})
         )
     );
-    assert_eq!(sent[2], ("GET /renew".to_owned(), json!({"grant_type": "ig_refresh_token", "access_token": "long"})));
+    assert_eq!(sent[2], ("GET /refresh".to_owned(), json!({"grant_type": "ig_refresh_token", "access_token": "long"})));
     assert_eq!(second.access_token.expose_secret(), "longer");
     assert_eq!(second.expires_at, Some(noon() + chrono::TimeDelta::seconds(5_183_944)));
     assert_eq!(second.extra.unwrap().expose_secret(), "page 7");

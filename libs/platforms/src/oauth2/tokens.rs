@@ -70,7 +70,7 @@ impl Tokens {
 
     /// The credentials of an account after a refresh. The refresh token is kept if the response has
     /// none, and so is everything that is not about tokens.
-    pub fn renewed(self, old: &Credentials, now: DateTime<Utc>) -> Credentials {
+    pub fn refreshed(self, old: &Credentials, now: DateTime<Utc>) -> Credentials {
         let expires_at = self.ends_at(now);
         // A new refresh token has its own expiry, or none is known.
         let old_expiry = self.refresh_token.is_none().then_some(old.refresh_expires_at).flatten();

@@ -5,7 +5,7 @@ use super::*;
 #[derive(Clone)]
 struct Post {
     id: String,
-    likeness: PostMatch,
+    post_match: PostMatch,
 }
 
 impl Listed for Post {
@@ -42,12 +42,12 @@ impl Timeline for Account {
         Ok(self.posts[from..].iter().take(self.page).cloned().collect())
     }
 
-    fn likeness(&self, post: &Post) -> Option<PostMatch> {
-        Some(post.likeness).filter(|it| self.tells_all || *it == Exact)
+    fn post_match(&self, post: &Post) -> Option<PostMatch> {
+        Some(post.post_match).filter(|it| self.tells_all || *it == Exact)
     }
 
     async fn compare(&self, post: &Post) -> Result<PostMatch, ()> {
-        Ok(post.likeness)
+        Ok(post.post_match)
     }
 }
 
@@ -77,7 +77,7 @@ impl Claims for FailingClaims {
 }
 
 fn account(posts: &[(&str, PostMatch)]) -> Account {
-    let post = |(id, likeness): &(&str, PostMatch)| Post { id: (*id).to_owned(), likeness: *likeness };
+    let post = |(id, post_match): &(&str, PostMatch)| Post { id: (*id).to_owned(), post_match: *post_match };
     Account { posts: posts.iter().map(post).collect(), page: 40, knows_pages: true, tells_all: false }
 }
 
@@ -135,8 +135,8 @@ async fn removed_or_pinned_posts_hide_no_newer_post() {
 #[tokio::test]
 async fn pages_are_read_until_a_known_post() {
     let mut long = account(&[]);
-    long.posts = (0..150).rev().map(|id| Post { id: id.to_string(), likeness: Different }).collect();
-    long.posts[90].likeness = Equal;
+    long.posts = (0..150).rev().map(|id| Post { id: id.to_string(), post_match: Different }).collect();
+    long.posts[90].post_match = Equal;
 
     assert_eq!(found(&long, &["10"], &[]).await, "pending", "too many to compare");
     assert_eq!(found(&long, &["50"], &[]).await, "candidate 59", "the oldest are compared first");
@@ -145,7 +145,7 @@ async fn pages_are_read_until_a_known_post() {
     assert_eq!(found(&long, &["10"], &others).await, "candidate 59");
     long.page = 20;
     assert_eq!(found(&long, &["10"], &others).await, "candidate 59");
-    long.posts[90].likeness = Different;
+    long.posts[90].post_match = Different;
     assert_eq!(found(&long, &["10"], &others).await, "pending", "not everything since was read");
     assert_eq!(found(&long, &["50"], &others).await, "not published");
 }
@@ -169,7 +169,7 @@ async fn list_that_starts_again_has_ended() {
     assert_eq!(found(&account, &["1"], &[]).await, "not published", "what was there was removed");
 
     // The list is as long as before, and none of the earlier posts is in it.
-    account.posts = (0..20).rev().map(|id| Post { id: format!("new {id}"), likeness: Different }).collect();
+    account.posts = (0..20).rev().map(|id| Post { id: format!("new {id}"), post_match: Different }).collect();
     account.page = 20;
     assert_eq!(found(&account, &["1"], &[]).await, "pending");
 }

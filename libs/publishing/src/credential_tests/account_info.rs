@@ -23,7 +23,7 @@ fn changed(connection: &Connection) -> AccountDetails {
 /// the results of its reads.
 async fn harness(ends_at: Option<DateTime<Utc>>, results: &[AccountInfoResult]) -> PublishingHarness {
     let harness =
-        PublishingHarness::with(1, FakePlatform { renewal: Model::Rotating, ..FakePlatform::default() }).await;
+        PublishingHarness::with(1, FakePlatform { refresh_policy: Model::Rotating, ..FakePlatform::default() }).await;
     harness.reconnect(0, PublishingHarness::credentials(ends_at), Some(noon())).await;
     let connection = harness.connection(0).await.connection;
     harness.fake.about.lock().unwrap().extend(results.iter().map(|it| it(&connection)));
@@ -35,7 +35,7 @@ async fn account_info_is_read_with_each_refresh_and_every_week() {
     for ends_at in [Some(later(600)), None] {
         let harness = harness(ends_at, &[|it| Ok(Some(changed(it)))]).await;
 
-        harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap();
+        harness.publishing.credentials.refresh_due(&harness.refreshable).await.unwrap();
 
         let read = harness.connection(0).await.connection;
         assert_eq!(read.profile.username.as_deref(), Some("renamed"));
@@ -56,7 +56,7 @@ async fn missing_or_foreign_account_info_changes_nothing() {
         let harness = harness(None, &[result]).await;
         let before = harness.connection(0).await.connection;
 
-        harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap();
+        harness.publishing.credentials.refresh_due(&harness.refreshable).await.unwrap();
 
         assert_eq!(harness.connection(0).await.connection, before);
     }
@@ -70,7 +70,7 @@ async fn rejected_unlimited_credentials_are_found_before_a_post_needs_them() {
     let without = Credentials { refresh_token: None, ..PublishingHarness::credentials(None) };
     harness.reconnect(0, without, Some(noon())).await;
 
-    harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap();
+    harness.publishing.credentials.refresh_due(&harness.refreshable).await.unwrap();
 
     assert!(harness.connection(0).await.connection.needs_reconnection);
     assert_eq!(harness.events.types(), ["connection.needs_reconnection"]);

@@ -20,7 +20,7 @@ const CONCURRENT: usize = 8;
 const UNREACHABLE_CALLS: usize = 8;
 
 async fn harness(platform: FakePlatform) -> PublishingHarness {
-    PublishingHarness::with(0, FakePlatform { renewal: Model::Rotating, ..platform }).await
+    PublishingHarness::with(0, FakePlatform { refresh_policy: Model::Rotating, ..platform }).await
 }
 
 async fn accounts(
@@ -58,7 +58,7 @@ async fn round(harness: &PublishingHarness) -> usize {
     tokio::time::timeout(
         Duration::from_secs(20),
         // Small pages, so that there are several.
-        harness.publishing.credentials.refresh_due_in_pages(&harness.renewable, 2),
+        harness.publishing.credentials.refresh_due_in_pages(&harness.refreshable, 2),
     )
     .await
     .unwrap()
@@ -164,7 +164,7 @@ async fn ninth_refresh_waits_until_another_ends() {
     accounts(&harness, "sandbox", 9, &ending()).await;
 
     let others_are_slow = async {
-        while harness.fake.renewing.lock().unwrap().1 < 8 {
+        while harness.fake.refreshing.lock().unwrap().1 < 8 {
             waiting(&harness, noon()).await;
         }
         // Enough time for one more.
@@ -173,22 +173,27 @@ async fn ninth_refresh_waits_until_another_ends() {
         }
     };
     let ended = tokio::select! {
-        renewed = round(&harness) => Some(renewed),
+        refreshes = round(&harness) => Some(refreshes),
         () = others_are_slow => None,
     };
 
-    assert_eq!((ended, harness.fake.renewing.lock().unwrap().1), (None, 8));
+    assert_eq!((ended, harness.fake.refreshing.lock().unwrap().1), (None, 8));
 }
 
 fn slow(name: &'static str, clock: &Clock, seconds: i64) -> FakePlatform {
     let clock = clock.clone();
-    let on_renewal = Box::new(move || clock.advance(TimeDelta::seconds(seconds)));
-    FakePlatform { name: Some(name), renewal: Model::Rotating, on_renewal: Some(on_renewal), ..FakePlatform::default() }
+    let on_refresh = Box::new(move || clock.advance(TimeDelta::seconds(seconds)));
+    FakePlatform {
+        name: Some(name),
+        refresh_policy: Model::Rotating,
+        on_refresh: Some(on_refresh),
+        ..FakePlatform::default()
+    }
 }
 
 fn add_platform(harness: &mut PublishingHarness, platform: FakePlatform) -> Arc<FakePlatform> {
     let platform = Arc::new(platform);
-    harness.renewable = Registry::from_adapters(vec![
+    harness.refreshable = Registry::from_adapters(vec![
         Box::new(Registered(Arc::clone(&harness.fake))),
         Box::new(Registered(Arc::clone(&platform))),
     ]);
@@ -207,8 +212,8 @@ async fn round_starts_nothing_after_its_time_and_next_continues() {
     let third = round(&harness).await;
 
     // Twelve fit into a round, and those that had started by then.
-    for renewed in [first, second] {
-        assert!((12..12 + CONCURRENT).contains(&renewed), "{renewed}");
+    for refreshes in [first, second] {
+        assert!((12..12 + CONCURRENT).contains(&refreshes), "{refreshes}");
     }
     assert_eq!(first + second + third, 40);
 }
@@ -217,7 +222,7 @@ async fn round_starts_nothing_after_its_time_and_next_continues() {
 async fn unreachable_platform_does_not_delay_others() {
     let mut harness = harness(FakePlatform::default()).await;
     let away = slow("away", &harness.clock, 5);
-    away.renewals.lock().unwrap().extend(vec![RefreshFault::Unreachable; 1000]);
+    away.refresh_faults.lock().unwrap().extend(vec![RefreshFault::Unreachable; 1000]);
     let away = add_platform(&mut harness, away);
     // One after the other they would take longer than a round.
     accounts(&harness, "away", 100, &ending()).await;
@@ -225,7 +230,7 @@ async fn unreachable_platform_does_not_delay_others() {
 
     assert_eq!(round(&harness).await, 10);
 
-    let refresh_calls = usize::try_from(*away.renewed.lock().unwrap()).unwrap();
+    let refresh_calls = usize::try_from(*away.refreshes.lock().unwrap()).unwrap();
     assert!(
         UNREACHABLE_CALLS < refresh_calls && refresh_calls < 40,
         "and it is asked again afterwards: {refresh_calls}"
@@ -236,11 +241,11 @@ async fn unreachable_platform_does_not_delay_others() {
 async fn briefly_unreachable_platform_is_retried_in_the_same_round() {
     let mut harness = harness(FakePlatform::default()).await;
     let away = slow("away", &harness.clock, 0);
-    away.renewals.lock().unwrap().extend(vec![RefreshFault::Unreachable; UNREACHABLE_CALLS + CONCURRENT]);
+    away.refresh_faults.lock().unwrap().extend(vec![RefreshFault::Unreachable; UNREACHABLE_CALLS + CONCURRENT]);
     add_platform(&mut harness, away);
     accounts(&harness, "away", 100, &ending()).await;
 
-    let renewed = round(&harness).await;
+    let refreshes = round(&harness).await;
 
-    assert!(100 - 2 * CONCURRENT <= renewed, "{renewed}");
+    assert!(100 - 2 * CONCURRENT <= refreshes, "{refreshes}");
 }

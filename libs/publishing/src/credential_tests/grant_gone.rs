@@ -13,7 +13,7 @@ async fn refresh_token_used_by_a_lost_response_needs_reconnection() {
     let post = harness.schedule("Hello", noon()).await;
 
     harness.live(later(120)).await;
-    assert_eq!((renewed(&harness), harness.fake.calls()), (2, 0));
+    assert_eq!((refreshes(&harness), harness.fake.calls()), (2, 0));
     assert_eq!(harness.events.types(), ["post.scheduled", "connection.needs_reconnection"]);
 
     harness.reconnect(0, PublishingHarness::credentials(None), None).await;
@@ -26,10 +26,10 @@ async fn refused_refresh_needs_reconnection_and_is_not_retried() {
     let post = harness.schedule("Hello", noon()).await;
 
     harness.live(later(600)).await;
-    assert_eq!(harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap(), 0);
+    assert_eq!(harness.publishing.credentials.refresh_due(&harness.refreshable).await.unwrap(), 0);
 
     assert!(harness.connection(0).await.connection.needs_reconnection);
-    assert_eq!((renewed(&harness), harness.fake.calls()), (1, 0));
+    assert_eq!((refreshes(&harness), harness.fake.calls()), (1, 0));
     assert_eq!(harness.events.types(), ["post.scheduled", "connection.needs_reconnection"]);
     let waiting = harness.post(&post).await;
     assert_eq!(waiting.status, PostStatus::Scheduled, "nothing was begun");
@@ -48,7 +48,7 @@ async fn rejected_token_is_refreshed_and_the_post_published() {
     harness.live(later(60)).await;
 
     let public = harness.fake.public.lock().unwrap().clone();
-    assert_eq!((public.len(), public[0].token.as_str(), renewed(&harness)), (1, "token1", 1));
+    assert_eq!((public.len(), public[0].token.as_str(), refreshes(&harness)), (1, "token1", 1));
     assert!(!harness.connection(0).await.connection.needs_reconnection);
 }
 
@@ -60,7 +60,7 @@ async fn token_rejected_after_its_refresh_needs_reconnection() {
 
     harness.live(later(60)).await;
     assert!(harness.connection(0).await.connection.needs_reconnection);
-    assert_eq!((renewed(&harness), harness.fake.calls()), (1, 2), "once more with the new one, and no more");
+    assert_eq!((refreshes(&harness), harness.fake.calls()), (1, 2), "once more with the new one, and no more");
     assert_eq!(harness.events.types(), ["post.scheduled", "connection.needs_reconnection"]);
     assert!(harness.post(&post).await.targets[0].error_message.as_ref().unwrap().contains("Connect the account again"));
 
@@ -71,14 +71,14 @@ async fn token_rejected_after_its_refresh_needs_reconnection() {
 #[tokio::test]
 async fn rejected_older_token_is_refreshed() {
     let harness = harness([RefreshFault::Rotated, RefreshFault::Rotated]).await;
-    assert_eq!(harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap(), 1);
+    assert_eq!(harness.publishing.credentials.refresh_due(&harness.refreshable).await.unwrap(), 1);
     harness.live(noon() + PROBATION).await;
     harness.fake.faults.lock().unwrap().push_back(PublishFault::Gone);
     let post = harness.schedule("Hello", noon() + PROBATION).await;
 
     goes_out(&harness, &post, noon() + PROBATION * 2).await;
 
-    assert_eq!((renewed(&harness), harness.fake.public.lock().unwrap()[0].token.as_str()), (2, "token2"));
+    assert_eq!((refreshes(&harness), harness.fake.public.lock().unwrap()[0].token.as_str()), (2, "token2"));
 }
 
 #[tokio::test]
@@ -102,11 +102,11 @@ async fn lost_grant_emits_its_event_before_the_write_and_retries() {
     let harness = harness([RefreshFault::Gone, RefreshFault::Gone]).await;
     harness.events.down.store(true, Ordering::SeqCst);
 
-    assert_eq!(harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap(), 0);
+    assert_eq!(harness.publishing.credentials.refresh_due(&harness.refreshable).await.unwrap(), 0);
     assert!(!harness.connection(0).await.connection.needs_reconnection, "no event was emitted");
     harness.events.down.store(false, Ordering::SeqCst);
     harness.clock.advance(TimeDelta::seconds(60));
-    assert_eq!(harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap(), 0);
+    assert_eq!(harness.publishing.credentials.refresh_due(&harness.refreshable).await.unwrap(), 0);
 
     let connection = harness.connection(0).await.connection;
     assert!(connection.needs_reconnection);

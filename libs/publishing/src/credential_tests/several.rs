@@ -9,9 +9,9 @@ const GRANT: &str = "sandbox/person";
 
 /// Three accounts of one grant whose credentials expire in half a minute; the last one has a secret
 /// of its own.
-async fn harness(renewals: impl IntoIterator<Item = RefreshFault>) -> PublishingHarness {
-    let platform = FakePlatform { renewal: Model::Rotating, ..FakePlatform::default() };
-    platform.renewals.lock().unwrap().extend(renewals);
+async fn harness(refresh_faults: impl IntoIterator<Item = RefreshFault>) -> PublishingHarness {
+    let platform = FakePlatform { refresh_policy: Model::Rotating, ..FakePlatform::default() };
+    platform.refresh_faults.lock().unwrap().extend(refresh_faults);
     let mut harness = PublishingHarness::with(0, platform).await;
     let credentials = PublishingHarness::credentials(Some(later(30)));
     let mut connecting = Vec::new();
@@ -50,16 +50,16 @@ async fn lost(harness: &PublishingHarness) -> [bool; 3] {
 async fn one_refresh_serves_all_accounts_of_the_grant() {
     let harness = harness([RefreshFault::Rotated]).await;
 
-    assert_eq!(harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap(), 1);
+    assert_eq!(harness.publishing.credentials.refresh_due(&harness.refreshable).await.unwrap(), 1);
 
-    assert_eq!(renewed(&harness), 1);
+    assert_eq!(refreshes(&harness), 1);
     for index in 0..3 {
         let record = harness.connection(index).await;
         assert_eq!(token(&given(&harness, &record).await.unwrap()), "token1");
-        let Connection { token_expires_at, renewed_at, .. } = record.connection;
-        assert_eq!((token_expires_at, renewed_at), (None, Some(noon())));
+        let Connection { token_expires_at, refreshed_at, .. } = record.connection;
+        assert_eq!((token_expires_at, refreshed_at), (None, Some(noon())));
     }
-    assert_eq!(renewed(&harness), 1);
+    assert_eq!(refreshes(&harness), 1);
 }
 
 #[tokio::test]
@@ -69,7 +69,7 @@ async fn concurrent_posts_of_one_grant_share_a_refresh() {
 
     let ends = futures::future::join_all(records.iter().map(|it| given(&harness, it))).await;
 
-    assert_eq!(renewed(&harness), 1);
+    assert_eq!(refreshes(&harness), 1);
     assert!(ends.iter().any(|it| it.as_ref().is_ok_and(|it| token(it) == "token1")), "{ends:?}");
 }
 
@@ -77,14 +77,14 @@ async fn concurrent_posts_of_one_grant_share_a_refresh() {
 async fn lost_grant_emits_an_event_for_each_account() {
     let harness = harness([RefreshFault::Gone]).await;
 
-    assert_eq!(harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap(), 0);
+    assert_eq!(harness.publishing.credentials.refresh_due(&harness.refreshable).await.unwrap(), 0);
 
     assert_eq!(lost(&harness).await, [true; 3]);
     let ids: std::collections::BTreeSet<_> =
         harness.events.all().iter().map(|it| it.detail["id"].to_string()).collect();
     assert_eq!((harness.events.types(), ids.len()), (vec!["connection.needs_reconnection"; 3], 3));
-    assert_eq!(harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap(), 0);
-    assert_eq!(renewed(&harness), 1);
+    assert_eq!(harness.publishing.credentials.refresh_due(&harness.refreshable).await.unwrap(), 0);
+    assert_eq!(refreshes(&harness), 1);
 }
 
 #[tokio::test]
@@ -102,12 +102,12 @@ async fn account_has_its_own_secret_next_to_the_grant() {
 async fn rejected_own_secret_loses_only_that_account() {
     let harness = harness([RefreshFault::Rotated]).await;
     let (account, used) = (harness.connection(2).await, harness.grant(2).await);
-    let platform = harness.renewable.get("sandbox").unwrap();
+    let platform = harness.refreshable.get("sandbox").unwrap();
 
     let error = harness.publishing.credentials.rejected(platform, &account, &used, "no".to_owned()).await;
 
     assert!(matches!(error, AttemptError::Unauthorized { .. }), "{error:?}");
-    assert_eq!((lost(&harness).await, renewed(&harness)), ([false, false, true], 0));
-    assert_eq!(harness.publishing.credentials.refresh_due(&harness.renewable).await.unwrap(), 1);
-    assert_eq!(lost(&harness).await, [false, false, true], "the grant was renewed, which does not help it");
+    assert_eq!((lost(&harness).await, refreshes(&harness)), ([false, false, true], 0));
+    assert_eq!(harness.publishing.credentials.refresh_due(&harness.refreshable).await.unwrap(), 1);
+    assert_eq!(lost(&harness).await, [false, false, true], "the grant was refreshes, which does not help it");
 }

@@ -42,7 +42,7 @@ async fn new_credentials_are_stored_despite_a_short_store_outage() {
 
     assert_eq!(token(&given.unwrap()), "token1");
     assert_eq!(losses.load(Ordering::SeqCst), 0, "it was away");
-    assert_eq!(harness.stored_credentials(0).await.refresh_token.unwrap().expose_secret(), "renew1");
+    assert_eq!(harness.stored_credentials(0).await.refresh_token.unwrap().expose_secret(), "refresh1");
 }
 
 struct FailingSealer {
@@ -71,10 +71,10 @@ async fn no_refresh_token_is_used_if_sealing_fails() {
     harness.publishing.credentials.sealer =
         Arc::new(FailingSealer { sealer: Arc::clone(&harness.publishing.credentials.sealer), left: AtomicU32::new(0) });
     let record = harness.connection(0).await;
-    let platform = harness.renewable.get("sandbox").unwrap();
+    let platform = harness.refreshable.get("sandbox").unwrap();
 
     let ended = harness.publishing.credentials.credentials(platform, &record, noon()).await;
 
     assert!(matches!(ended, Err(ConnectingError::Seal(_))), "{ended:?}");
-    assert_eq!(renewed(&harness), 0);
+    assert_eq!(refreshes(&harness), 0);
 }

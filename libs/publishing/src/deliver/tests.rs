@@ -1,15 +1,15 @@
 mod at_random;
+mod attempt_errors;
 mod crashes;
-mod doubt;
+mod deferred_roll_ups;
 mod follow_ups;
 mod grant_gone;
 mod in_time;
 mod preparation;
 mod recognized;
 mod recorded;
-mod setbacks;
 mod threads;
-mod told_later;
+mod unknown_outcomes;
 
 use domain::delivery::DeliveryIds;
 use domain::post::{PostStatus, TargetStatus};

@@ -85,7 +85,7 @@ pub struct FakePlatform {
     pub public: Mutex<Vec<Public>>,
     pub calls: Mutex<Vec<DateTime<Utc>>>,
     /// Whether each call was marked as possibly a repetition.
-    pub doubted: Mutex<Vec<bool>>,
+    pub may_have_published: Mutex<Vec<bool>>,
     pub faults: Mutex<VecDeque<PublishFault>>,
     pub resolutions: Mutex<VecDeque<Resolution>>,
     /// For all look-ups.
@@ -109,12 +109,12 @@ pub struct FakePlatform {
     /// The follow-ups that were called, with the progress that they received.
     pub followed: Mutex<Vec<(String, Option<String>)>>,
     pub about: Mutex<VecDeque<Result<Option<AccountDetails>, AttemptError>>>,
-    pub renewal: platforms::RefreshPolicy,
-    pub renewals: Mutex<VecDeque<RefreshFault>>,
-    pub renewed: Mutex<u32>,
+    pub refresh_policy: platforms::RefreshPolicy,
+    pub refresh_faults: Mutex<VecDeque<RefreshFault>>,
+    pub refreshes: Mutex<u32>,
     /// Refreshes in progress, and the highest number of them.
-    pub renewing: Mutex<(usize, usize)>,
-    pub on_renewal: Option<Box<dyn Fn() + Send + Sync>>,
+    pub refreshing: Mutex<(usize, usize)>,
+    pub on_refresh: Option<Box<dyn Fn() + Send + Sync>>,
     /// Refreshes continue when this many have started.
     pub meeting: Option<Barrier>,
     pub publish_gate: Mutex<Option<Arc<Gate>>>,
@@ -153,15 +153,15 @@ impl FakePlatform {
 
     /// Returns the number of the refresh.
     fn begin_refresh(&self) -> u32 {
-        if let Some(on_renewal) = &self.on_renewal {
-            on_renewal();
+        if let Some(on_refresh) = &self.on_refresh {
+            on_refresh();
         }
-        let mut renewing = self.renewing.lock().unwrap();
-        let in_progress = renewing.0 + 1;
-        *renewing = (in_progress, renewing.1.max(in_progress));
-        let mut renewed = self.renewed.lock().unwrap();
-        *renewed += 1;
-        *renewed
+        let mut refreshing = self.refreshing.lock().unwrap();
+        let in_progress = refreshing.0 + 1;
+        *refreshing = (in_progress, refreshing.1.max(in_progress));
+        let mut refreshes = self.refreshes.lock().unwrap();
+        *refreshes += 1;
+        *refreshes
     }
 
     /// A post with the same content that no other delivery has claimed.
@@ -218,7 +218,7 @@ impl Platform for Registered {
     }
 
     fn refresh_policy(&self) -> platforms::RefreshPolicy {
-        self.renewal
+        self.refresh_policy
     }
 
     async fn refresh(&self, credentials: &Credentials, now: DateTime<Utc>) -> Result<Credentials, RefreshError> {
@@ -230,14 +230,14 @@ impl Platform for Registered {
         if let Some(barrier) = &self.meeting {
             barrier.wait().await;
         }
-        self.renewing.lock().unwrap().0 -= 1;
-        let refresh_token = match self.renewals.lock().unwrap().pop_front().unwrap_or(RefreshFault::Extended) {
-            RefreshFault::Rotated => Some(format!("renew{number}").into()),
+        self.refreshing.lock().unwrap().0 -= 1;
+        let refresh_token = match self.refresh_faults.lock().unwrap().pop_front().unwrap_or(RefreshFault::Extended) {
+            RefreshFault::Rotated => Some(format!("refresh{number}").into()),
             RefreshFault::Extended => None,
             RefreshFault::Gone => return Err(RefreshError::Gone("revoked".to_owned())),
             RefreshFault::Unreachable => return Err(RefreshError::Unreachable("down".to_owned())),
         };
-        assert!(self.renewal.can_refresh(credentials));
+        assert!(self.refresh_policy.can_refresh(credentials));
         Ok(Credentials {
             refresh_token,
             expires_at: Some(now + TimeDelta::hours(2)),
@@ -268,7 +268,7 @@ impl Publish for Registered {
 
     async fn publish(&self, request: &PublishRequest<'_>) -> Result<Published, AttemptError> {
         self.calls.lock().unwrap().push(request.now);
-        self.doubted.lock().unwrap().push(request.may_have_published);
+        self.may_have_published.lock().unwrap().push(request.may_have_published);
         let gate = self.publish_gate.lock().unwrap().take();
         if let Some(gate) = gate {
             gate.pass().await;

@@ -47,7 +47,7 @@ async fn change_just_before_publishing_is_published() {
 async fn confirmed_change_stops_a_worker_with_the_old_text() {
     let harness = PublishingHarness::with(
         1,
-        FakePlatform { renewal: platforms::RefreshPolicy::Rotating, ..FakePlatform::default() },
+        FakePlatform { refresh_policy: platforms::RefreshPolicy::Rotating, ..FakePlatform::default() },
     )
     .await;
     harness.reconnect(0, PublishingHarness::credentials(Some(later(10))), None).await;

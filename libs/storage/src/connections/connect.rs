@@ -216,7 +216,7 @@ impl Store {
         change.set("needs_reconnection", AttributeValue::Bool(false));
         change.set_or_remove("own", account.own.clone().map(|it| AttributeValue::B(Blob::new(it))));
         change.set_or_remove("token_expires_at", connection.token_expires_at.map(at));
-        change.set_or_remove("renewed_at", connection.renewed_at.map(at));
+        change.set_or_remove("refreshed_at", connection.refreshed_at.map(at));
         change.remove(["alone"]);
         let update = Update::builder()
             .table_name(self.table(Table::Connections))

@@ -91,7 +91,7 @@ impl Store {
         let mut change = Change::default();
         change.set("generation", n(credentials.state.generation));
         change.set("needs_reconnection", AttributeValue::Bool(false));
-        change.set_or_remove("renewed_at", credentials.state.renewed_at.map(at));
+        change.set_or_remove("refreshed_at", credentials.state.refreshed_at.map(at));
         change.set_or_remove("token_expires_at", token_expires_at.map(at));
         let update = self
             .update_connection(credentials.user_id, id)

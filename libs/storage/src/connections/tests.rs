@@ -242,21 +242,21 @@ async fn concurrent_disconnect_and_post_exclude_each_other() {
 }
 
 #[tokio::test]
-async fn reconnecting_clears_renewed_at() {
+async fn reconnecting_clears_refreshed_at() {
     let (store, user) = (store().await, a_user());
     let account = an_account(&user);
     connected(&store, &user, &[&account], b"sealed").await;
     let before = grant(&store, &account).await;
     let state = before.state.refreshed(RefreshReason::Need, None, noon(), noon());
-    let renewed = CredentialsRecord { sealed: vec![2], state, ..before.clone() };
-    assert!(store.store_refreshed(&before, &renewed).await.unwrap());
-    assert!(store.mark_refreshed(account.connection.connection_id, &renewed, None).await.unwrap());
-    assert_eq!(record(&store, &account).await.connection.renewed_at, Some(noon()));
+    let refreshed = CredentialsRecord { sealed: vec![2], state, ..before.clone() };
+    assert!(store.store_refreshed(&before, &refreshed).await.unwrap());
+    assert!(store.mark_refreshed(account.connection.connection_id, &refreshed, None).await.unwrap());
+    assert_eq!(record(&store, &account).await.connection.refreshed_at, Some(noon()));
 
     connected(&store, &user, &[&account], b"again").await;
 
-    assert_eq!(record(&store, &account).await.connection.renewed_at, None);
-    assert_eq!(grant(&store, &account).await.state.renewed_at, None);
+    assert_eq!(record(&store, &account).await.connection.refreshed_at, None);
+    assert_eq!(grant(&store, &account).await.state.refreshed_at, None);
 }
 
 #[tokio::test]

@@ -306,7 +306,7 @@ impl Platform for Adapter {
     }
 
     fn refresh_policy(&self) -> RefreshPolicy {
-        self.spec.renewal
+        self.spec.refresh_policy
     }
 
     /// As if users had named the hosts of platforms with preparation.
@@ -315,10 +315,10 @@ impl Platform for Adapter {
     }
 
     async fn refresh(&self, old: &Credentials, _: DateTime<Utc>) -> Result<Credentials, RefreshError> {
-        let (call, fault) =
-            self.call(format!("renew {}", self.spec.name), &refresh_probabilities(&self.platforms.world.probabilities));
+        let (call, fault) = self
+            .call(format!("refresh {}", self.spec.name), &refresh_probabilities(&self.platforms.world.probabilities));
         call.die(KillTime::Before).await;
-        let _renewing = RefreshGuard::enter(&self.platforms, old);
+        let _refreshing = RefreshGuard::enter(&self.platforms, old);
         call.go().await;
         let unreachable = |reason: &str| Err(RefreshError::Unreachable(reason.to_owned()));
         let response = match fault {
@@ -331,9 +331,9 @@ impl Platform for Adapter {
                 if fault == PlatformFault::Revoked {
                     inner.grants.revoke(old);
                 }
-                let renewed = inner.grants.renew(old, self.spec, lasts, self.now());
+                let refreshed = inner.grants.refresh(old, self.spec, lasts, self.now());
                 drop(inner);
-                if renewed.as_ref().is_err_and(|it| *it == Rejected::Reused) {
+                if refreshed.as_ref().is_err_and(|it| *it == Rejected::Reused) {
                     let mistake = format!("a refresh token of {} was used twice", self.spec.name);
                     self.platforms.world.note(&mistake);
                     // A worker that dies before it has stored its new tokens leaves the used ones
@@ -342,7 +342,7 @@ impl Platform for Adapter {
                         self.platforms.lock().mistakes.push(mistake);
                     }
                 }
-                match renewed {
+                match refreshed {
                     Ok(_) if fault == PlatformFault::ResponseLost => unreachable("its answer was cut off"),
                     Ok(new) => Ok(new),
                     Err(rejected) => Err(RefreshError::Gone(format!("{rejected:?}"))),

@@ -47,7 +47,7 @@ impl Grants {
     fn issue(&mut self, grant: usize, spec: Spec, lasts: TimeDelta, now: DateTime<Utc>) -> Credentials {
         let expires_at = spec.ends.then(|| now + lasts);
         let access_token = self.token("access", grant, expires_at).into();
-        let rotates = spec.renewal == RefreshPolicy::Rotating;
+        let rotates = spec.refresh_policy == RefreshPolicy::Rotating;
         let refresh_token = rotates.then(|| self.token("refresh", grant, None).into());
         Credentials { refresh_token, expires_at, ..Credentials::new(access_token) }
     }
@@ -76,14 +76,14 @@ impl Grants {
         Ok(&grant.account)
     }
 
-    pub(crate) fn renew(
+    pub(crate) fn refresh(
         &mut self,
         old: &Credentials,
         spec: Spec,
         lasts: TimeDelta,
         now: DateTime<Utc>,
     ) -> Result<Credentials, Rejected> {
-        let spent = match spec.renewal {
+        let spent = match spec.refresh_policy {
             // No simulated platform updates credentials.
             RefreshPolicy::Never | RefreshPolicy::Updating => return Err(Rejected::Gone),
             RefreshPolicy::Extending => &old.access_token,
@@ -102,7 +102,7 @@ impl Grants {
         if is_expired {
             return Err(Rejected::Ended);
         }
-        if spec.renewal == RefreshPolicy::Rotating {
+        if spec.refresh_policy == RefreshPolicy::Rotating {
             // All earlier tokens of the grant become invalid immediately.
             for token in self.tokens.values_mut().filter(|it| it.grant == grant) {
                 token.spent = true;
@@ -130,11 +130,11 @@ mod tests {
         let (spec, lasts) = (Spec::named("keyed"), TimeDelta::minutes(5));
         let first = grants.give("1", spec, lasts, noon());
 
-        let second = grants.renew(&first, spec, lasts, noon()).unwrap();
+        let second = grants.refresh(&first, spec, lasts, noon()).unwrap();
         assert_eq!(grants.account(&first, noon()), Err(Rejected::Ended));
         assert_eq!(grants.account(&second, noon()), Ok("1"));
 
-        let again = grants.renew(&first, spec, lasts, noon());
+        let again = grants.refresh(&first, spec, lasts, noon());
         assert_eq!(again.unwrap_err(), Rejected::Reused);
         assert_eq!(grants.account(&second, noon()), Err(Rejected::Gone));
     }

@@ -56,7 +56,7 @@ pub(crate) struct Spec {
     pub(crate) name: &'static str,
     pub(crate) certainty: LookUpSupport,
     /// How credentials are refreshed. A refresh token works once; a second use ends the grant.
-    pub(crate) renewal: RefreshPolicy,
+    pub(crate) refresh_policy: RefreshPolicy,
     /// Whether credentials expire.
     pub(crate) ends: bool,
     /// The number of calls that prepare a post before the publish call. The platform may forget
@@ -96,8 +96,14 @@ pub(crate) fn random_specs() -> impl Iterator<Item = &'static Spec> {
     SPECS.iter().filter(|it| !matches!(it.behavior, PlatformBehavior::Lagging | PlatformBehavior::Slow))
 }
 
-const fn spec(name: &'static str, certainty: LookUpSupport, renewal: RefreshPolicy, ends: bool, steps: usize) -> Spec {
-    Spec { name, certainty, renewal, ends, steps, behavior: PlatformBehavior::None }
+const fn spec(
+    name: &'static str,
+    certainty: LookUpSupport,
+    refresh_policy: RefreshPolicy,
+    ends: bool,
+    steps: usize,
+) -> Spec {
+    Spec { name, certainty, refresh_policy, ends, steps, behavior: PlatformBehavior::None }
 }
 
 impl Spec {

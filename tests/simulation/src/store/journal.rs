@@ -147,7 +147,7 @@ impl Journal {
         })
     }
 
-    pub(crate) fn renewals(&self) -> impl Iterator<Item = DateTime<Utc>> {
+    pub(crate) fn refreshes(&self) -> impl Iterator<Item = DateTime<Utc>> {
         self.instants(Table::Credentials, "refresh_at")
     }
 

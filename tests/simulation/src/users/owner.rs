@@ -54,7 +54,7 @@ impl Account {
             grant_name: name.clone(),
             sealed,
             token_expires_at: credentials.expires_at,
-            refresh_at: Some(self.spec.renewal.due_at(&credentials, now)),
+            refresh_at: Some(self.spec.refresh_policy.due_at(&credentials, now)),
         }];
         loop {
             let Some(flow) = store.connect_flow(&state).await? else { return Ok(Connected::Closed) };

@@ -32,12 +32,12 @@ pub(crate) async fn punctuality(user: &User<'_>, connection: &Value, count: u64,
     }
     ensure!(moment::now() < first, "writing {count} posts took longer than {ahead} s");
 
-    let patience = Instant::now() + Duration::from_mins(5);
+    let deadline = Instant::now() + Duration::from_mins(5);
     let entries = loop {
         let all = user.deployment.all_posts().await?;
         let is_ours = |it: &Value| it["text"].as_str().is_some_and(|it| it.starts_with(&start));
         let is_ours: Vec<_> = all.into_iter().filter(is_ours).collect();
-        if count <= is_ours.len() as u64 || patience < Instant::now() {
+        if count <= is_ours.len() as u64 || deadline < Instant::now() {
             break is_ours;
         }
         tokio::time::sleep(Duration::from_millis(500)).await;

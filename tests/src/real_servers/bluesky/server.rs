@@ -9,7 +9,7 @@ use crate::{
     error::Result,
     fail,
     http_response::{list, text},
-    server_process::{PATIENCE, ServerProcess},
+    server_process::{START_TIMEOUT, ServerProcess},
 };
 use steps::bluesky::BlueskyProgram;
 
@@ -76,7 +76,7 @@ impl BlueskyServer {
             listens: text(&facts, "listens")?.parse()?,
             directory: fact("plc")?,
             account: BlueskyAccount { did: fact("did")?, handle: fact("handle")?, password: fact("password")? },
-            http: Client::builder().no_proxy().timeout(PATIENCE).build()?,
+            http: Client::builder().no_proxy().timeout(START_TIMEOUT).build()?,
         })
     }
 

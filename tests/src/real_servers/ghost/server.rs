@@ -10,7 +10,7 @@ use crate::{
     error::Result,
     fail,
     http_response::{list, text},
-    server_process::{PATIENCE, ServerProcess},
+    server_process::{START_TIMEOUT, ServerProcess},
 };
 
 /// A running site; it stops when this is dropped.
@@ -51,7 +51,7 @@ impl GhostServer {
             listens: text(&facts, "listens")?.parse()?,
             origin: format!("http://127.0.0.1:{public_port}"),
             cookie: text(&facts, "cookie")?.to_owned(),
-            http: Client::builder().no_proxy().timeout(PATIENCE).build()?,
+            http: Client::builder().no_proxy().timeout(START_TIMEOUT).build()?,
         })
     }
 

@@ -12,7 +12,7 @@ use crate::{
     fail,
     harness::free_port,
     http_response::text,
-    server_process::{PATIENCE, ServerProcess},
+    server_process::{START_TIMEOUT, ServerProcess},
     tools::MASTODON_MOCK,
 };
 
@@ -54,7 +54,7 @@ impl MastodonServer {
             .env("TMPDIR", folder.path())
             .current_dir(folder.path());
         let process = ServerProcess::start(command, folder)?;
-        let http = Client::builder().no_proxy().timeout(PATIENCE).build()?;
+        let http = Client::builder().no_proxy().timeout(START_TIMEOUT).build()?;
         let mut server = Self { process, listens, account_id: String::new(), http };
         let account = server.http.get(server.url("/api/v1/accounts/verify_credentials"));
         let poll = || async { send(account.try_clone()?).await.ok() };

@@ -17,7 +17,7 @@ use crate::{
     error::Result,
     harness::free_port,
     http_response::{list, text},
-    server_process::{self, PATIENCE, ServerProcess},
+    server_process::{self, START_TIMEOUT, ServerProcess},
     tools::SYNAPSE,
 };
 
@@ -58,7 +58,7 @@ impl Synapse {
         generate_keys.arg("--generate-keys");
         server_process::run(generate_keys).await?;
         let process = ServerProcess::start(command(), folder)?;
-        let http = Client::builder().no_proxy().timeout(PATIENCE).build()?;
+        let http = Client::builder().no_proxy().timeout(START_TIMEOUT).build()?;
         let mut server = Self { process, listens, http, token: Mutex::default() };
         let versions = server.http.get(server.url("/_matrix/client/versions"));
         let poll = || async {

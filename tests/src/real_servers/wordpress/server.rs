@@ -20,7 +20,7 @@ use crate::{
     fail,
     harness::free_port,
     http_response::{integer, text},
-    server_process::{self, PATIENCE, ServerProcess},
+    server_process::{self, START_TIMEOUT, ServerProcess},
 };
 
 /// The author of the site, with password.
@@ -95,7 +95,7 @@ impl WordpressServer {
         server.args(["-S", &listens.to_string(), "-t"]).arg(&top);
         let mut process = ServerProcess::start(server, folder)?;
         let administrator = (text(&facts, "administrator")?.to_owned(), text(&facts, "password")?.to_owned());
-        let http = Client::builder().no_proxy().timeout(PATIENCE).build()?;
+        let http = Client::builder().no_proxy().timeout(START_TIMEOUT).build()?;
         let author = integer(&facts, "keeper")?;
         let types = format!("http://{listens}{}/index.php?rest_route=/wp/v2/types", addresses.base());
         process.ready("WordPress", || async { http.get(&types).send().await.ok().map(drop) }).await?;

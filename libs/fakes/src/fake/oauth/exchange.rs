@@ -68,7 +68,7 @@ impl OAuth {
             return Err(Fault::InvalidGrant("the refresh token has expired"));
         }
         let rules = self.rules;
-        self.grants[index].renew(&rules, now);
+        self.grants[index].issue_tokens(&rules, now);
         Ok(index)
     }
 

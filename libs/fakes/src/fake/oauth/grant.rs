@@ -44,14 +44,14 @@ impl OAuth {
             revoked: false,
             spent: Vec::new(),
         };
-        grant.renew(&self.rules, now);
+        grant.issue_tokens(&self.rules, now);
         self.grants.push(grant);
         self.grants.len() - 1
     }
 }
 
 impl Grant {
-    pub(super) fn renew(&mut self, rules: &Rules, now: DateTime<Utc>) {
+    pub(super) fn issue_tokens(&mut self, rules: &Rules, now: DateTime<Utc>) {
         self.access_token = secret();
         self.made_at = now;
         self.expires_at = rules.access_lives.map(|it| now + it);

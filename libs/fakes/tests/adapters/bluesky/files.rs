@@ -95,15 +95,15 @@ async fn large_video_is_uploaded_in_parts_and_resumed() {
     let mut post = harness.post(&account, "moving", vec![video.clone()]);
     harness.fake.inject_fault(Call::Upload, InjectedFault::Unavailable, 1);
 
-    let passage = harness.deliver(&mut post).await.unwrap();
+    let delivered = harness.deliver(&mut post).await.unwrap();
 
-    let (first, late) = passage.errors.split_first().unwrap();
-    assert!(matches!(first, AttemptError::RetryLater { .. }), "{:?}", passage.errors);
+    let (first, late) = delivered.errors.split_first().unwrap();
+    assert!(matches!(first, AttemptError::RetryLater { .. }), "{:?}", delivered.errors);
     // On a busy machine, the response to a part may come too late.
-    assert!(late.iter().all(|it| matches!(it, AttemptError::Unknown { .. })), "{:?}", passage.errors);
+    assert!(late.iter().all(|it| matches!(it, AttemptError::Unknown { .. })), "{:?}", delivered.errors);
     assert_eq!(harness.fake.part_upload_counts(), [1, 1, 1, 1], "no part is sent twice");
     assert!(harness.fake.public_posts()[0].media[0].bytes == video.bytes, "another video arrived");
-    let record = harness.fake.record(&passage.published.platform_post_id).unwrap();
+    let record = harness.fake.record(&delivered.published.platform_post_id).unwrap();
     assert_eq!(record["embed"]["aspectRatio"], json!({"width": 1080, "height": 1920}));
 }
 

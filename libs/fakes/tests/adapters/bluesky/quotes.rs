@@ -15,8 +15,8 @@ async fn embed(
     media: Vec<Sample>,
     options: Value,
 ) -> Result<Value, AttemptError> {
-    let passage = harness.deliver(&mut harness.post(account, text, media).with(options)).await?;
-    Ok(harness.fake.record(&passage.published.platform_post_id).unwrap()["embed"].clone())
+    let delivered = harness.deliver(&mut harness.post(account, text, media).with(options)).await?;
+    Ok(harness.fake.record(&delivered.published.platform_post_id).unwrap()["embed"].clone())
 }
 
 /// The link to another user's post, in the official client.

@@ -126,9 +126,9 @@ async fn options_set_the_language_a_label_and_no_card() {
         "language": "de", "content_warning": "graphic-media", "link_preview": false,
     }));
 
-    let passage = harness.deliver(&mut post).await.unwrap();
+    let delivered = harness.deliver(&mut post).await.unwrap();
 
-    let record = harness.fake.record(&passage.published.platform_post_id).unwrap();
+    let record = harness.fake.record(&delivered.published.platform_post_id).unwrap();
     assert_eq!(record["langs"], json!(["de"]));
     assert_eq!(record["labels"]["values"], json!([{"val": "graphic-media"}]));
     assert_eq!(record["embed"], Value::Null);

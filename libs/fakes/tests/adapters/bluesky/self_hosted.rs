@@ -122,7 +122,7 @@ async fn account_is_followed_to_a_server_that_accepts_the_same_grant() {
     harness.connect().await;
     harness.fake.change(|it| it.moved_to = Some(url));
 
-    let renewed = harness.refresh().await.unwrap();
+    let refreshed = harness.refresh().await.unwrap();
 
-    assert_eq!(harness.publisher().host(&renewed), Some(new_server.to_string()));
+    assert_eq!(harness.publisher().host(&refreshed), Some(new_server.to_string()));
 }

@@ -111,8 +111,8 @@ async fn invisible_page_needs_reconnection() {
     let post = harness.due(&account, "prepared", Vec::new()).await;
     let missing = json!({ "message": "No.", "type": "GraphMethodException", "code": 100, "error_subcode": 33 });
     harness.fake.refuses("POST /feed", 400, json!({ "error": missing }));
-    let setback = harness.publish(&post).await.unwrap_err();
-    assert_matches!(&setback, AttemptError::RetryLater { .. }, "once it is a fault that passes");
+    let error = harness.publish(&post).await.unwrap_err();
+    assert_matches!(&error, AttemptError::RetryLater { .. }, "a single such error may be temporary");
 
     harness.fake.hide_pages();
     assert_matches!(harness.publish(&post).await, Err(AttemptError::Unauthorized { .. }));

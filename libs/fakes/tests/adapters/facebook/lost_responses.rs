@@ -12,16 +12,16 @@ async fn every_kind_is_found_by_its_ids() {
             let mut post = a_post(&harness, &account, vec![sample(file, 1)], json!({ "kind": kind }));
             harness.fake.inject_fault(Call::Publish, fault, 1);
 
-            let passage = harness.deliver(&mut post).await.unwrap();
+            let delivered = harness.deliver(&mut post).await.unwrap();
 
-            assert_eq!(passage.errors.len(), 1, "{kind} {fault:?}: {:?}", passage.errors);
+            assert_eq!(delivered.errors.len(), 1, "{kind} {fault:?}: {:?}", delivered.errors);
             let public: Vec<_> = harness.fake.public_posts().into_iter().map(|it| it.id).collect();
             assert_eq!(public.len(), 1, "{kind} {fault:?}");
             let is_photo_story = kind == "story" && file == image;
             let id = if is_photo_story { harness.fake.stories()[0].0.clone() } else { public[0].clone() };
-            assert_eq!(passage.published.platform_post_id, id, "{kind} {fault:?}");
+            assert_eq!(delivered.published.platform_post_id, id, "{kind} {fault:?}");
             let address = (kind == "reel").then(|| format!("https://www.facebook.com/reel/{id}"));
-            assert!(address.is_none() || passage.published.url == address, "{:?}", passage.published.url);
+            assert!(address.is_none() || delivered.published.url == address, "{:?}", delivered.published.url);
             let calls = if fault == InjectedFault::LoseResponse { 1 } else { 2 };
             assert_eq!(harness.fake.call_count(Call::Publish), calls, "{kind} {fault:?}");
         }

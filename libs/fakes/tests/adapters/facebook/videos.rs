@@ -30,9 +30,9 @@ async fn every_fault_of_a_part_publishes_the_video_once() {
         let mut post = a_post(&harness, &account, vec![long_video()], json!({}));
         harness.fake.inject_fault(Call::Upload, fault, 1);
 
-        let passage = harness.deliver(&mut post).await.unwrap();
+        let delivered = harness.deliver(&mut post).await.unwrap();
 
-        assert_eq!(passage.errors.len(), 1, "{fault:?}: {:?}", passage.errors);
+        assert_eq!(delivered.errors.len(), 1, "{fault:?}: {:?}", delivered.errors);
         let public = harness.fake.public_posts();
         assert_eq!(public.len(), 1, "{fault:?}");
         assert_eq!(public[0].media[0].bytes.len(), 9 << 20, "{fault:?}");
@@ -80,9 +80,9 @@ async fn interrupted_upload_resumes_at_its_offset() {
     let mut post = a_post(&harness, &account, vec![video.clone()], json!({ "kind": "reel" }));
     harness.fake.breaks_uploads_after(5_000_000);
 
-    let passage = harness.deliver(&mut post).await.unwrap();
+    let delivered = harness.deliver(&mut post).await.unwrap();
 
-    assert_eq!(passage.errors.len(), 1, "{:?}", passage.errors);
+    assert_eq!(delivered.errors.len(), 1, "{:?}", delivered.errors);
     assert_eq!(harness.fake.public_posts()[0].media[0].bytes, video.bytes);
     let sent: Vec<_> =
         harness.fake.request_log.all().into_iter().filter(|it| it.request_line.contains("/video-upload/")).collect();
@@ -99,11 +99,11 @@ async fn every_fault_of_a_reel_publishes_it_once() {
             let mut post = a_post(&harness, &account, vec![sample(MimeType::Mp4, 1)], json!({ "kind": "reel" }));
             harness.fake.inject_fault(call, fault, 1);
 
-            let passage = harness.deliver(&mut post).await.unwrap();
+            let delivered = harness.deliver(&mut post).await.unwrap();
 
-            assert!(!passage.errors.is_empty(), "{call:?} {fault:?} was not met");
+            assert!(!delivered.errors.is_empty(), "{call:?} {fault:?} was not met");
             let public: Vec<_> = harness.fake.public_posts().into_iter().map(|it| it.id).collect();
-            assert_eq!(public, [passage.published.platform_post_id], "{call:?} {fault:?}");
+            assert_eq!(public, [delivered.published.platform_post_id], "{call:?} {fault:?}");
         }
     }
 }

@@ -62,12 +62,12 @@ async fn missing_share_is_repeated_without_alt_texts() {
 
     assert_eq!(harness.resolve(&post, since).await, Resolution::NotFound);
     assert_eq!(harness.fake.files(), 0, "the first share can no longer appear");
-    let passage = harness.deliver(&mut post).await.unwrap();
+    let delivered = harness.deliver(&mut post).await.unwrap();
 
-    let [AttemptError::PreparationExpired { reason }] = &passage.errors[..] else { panic!("{:?}", passage.errors) };
+    let [AttemptError::PreparationExpired { reason }] = &delivered.errors[..] else { panic!("{:?}", delivered.errors) };
     assert!(reason.contains("uploaded again without alt texts"), "{reason}");
     let public = harness.fake.public_posts();
-    assert_eq!((public.len(), &public[0].id), (1, &passage.published.platform_post_id));
+    assert_eq!((public.len(), &public[0].id), (1, &delivered.published.platform_post_id));
     assert!(public[0].media.iter().all(|it| it.alt_text.is_none()));
 }
 
@@ -112,9 +112,13 @@ async fn forgotten_uploads_after_a_lost_call_keep_their_alt_texts() {
     harness.fake.forgets_uploads();
     assert_eq!(harness.settle(&post, since, true).await, None);
 
-    let passage = harness.deliver(&mut post).await.unwrap();
+    let delivered = harness.deliver(&mut post).await.unwrap();
 
-    assert!(matches!(passage.errors.first(), Some(AttemptError::PreparationExpired { .. })), "{:?}", passage.errors);
+    assert!(
+        matches!(delivered.errors.first(), Some(AttemptError::PreparationExpired { .. })),
+        "{:?}",
+        delivered.errors
+    );
     let public = harness.fake.public_posts();
     assert_eq!((public.len(), public[0].media[0].alt_text.as_deref()), (1, Some("waves")));
 }

@@ -22,9 +22,9 @@ async fn lost_draft_or_file_is_found() {
             harness.fake.faults().order_after(call, passing, fault);
             let text = format!("{call:?} {passing} {fault:?}");
 
-            let passage = harness.deliver(&mut harness.post(&account, &text, vec![sample(MimeType::Png, 1)])).await;
+            let delivered = harness.deliver(&mut harness.post(&account, &text, vec![sample(MimeType::Png, 1)])).await;
 
-            assert_eq!(passage.unwrap().errors.len(), 1, "{text}");
+            assert_eq!(delivered.unwrap().errors.len(), 1, "{text}");
             sent += 1;
             assert_eq!((harness.fake.public_posts().len(), harness.fake.keeps()), (sent, (sent, sent)), "{text}");
         }
@@ -37,11 +37,11 @@ async fn deleted_draft_is_created_again() {
     let mut post = harness.due(&account, "deleted meanwhile", Vec::new()).await;
     harness.fake.delete_drafts();
 
-    let passage = harness.deliver(&mut post).await;
+    let delivered = harness.deliver(&mut post).await;
 
     // The stored progress names the old draft, which is missing only for the publish call.
-    let passage = passage.unwrap();
-    assert!(matches!(passage.errors.as_slice(), [AttemptError::PreparationExpired { .. }]), "{:?}", passage.errors);
+    let delivered = delivered.unwrap();
+    assert!(matches!(delivered.errors.as_slice(), [AttemptError::PreparationExpired { .. }]), "{:?}", delivered.errors);
     assert_eq!(harness.fake.public_posts().len(), 1);
 }
 

@@ -32,9 +32,9 @@ async fn own_app_publishes_refreshes_and_revokes() {
     assert_eq!(harness.fake.granted_client_ids(), std::slice::from_ref(&id));
     harness.deliver(&mut harness.post(&account, "by my own app", Vec::new())).await.unwrap();
     let before = account.credentials.access_token.expose_secret().to_owned();
-    let renewed = harness.refresh().await.unwrap();
-    assert_ne!(renewed.access_token.expose_secret(), before);
-    assert_eq!(renewed.extra.unwrap().expose_secret(), account.credentials.extra.as_ref().unwrap().expose_secret());
+    let refreshed = harness.refresh().await.unwrap();
+    assert_ne!(refreshed.access_token.expose_secret(), before);
+    assert_eq!(refreshed.extra.unwrap().expose_secret(), account.credentials.extra.as_ref().unwrap().expose_secret());
     assert_eq!(harness.fake.granted_client_ids(), [id]);
     harness.disconnect(&account, &[]).await;
     assert_eq!(harness.fake.grant_count(), 0);

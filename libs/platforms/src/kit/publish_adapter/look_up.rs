@@ -233,7 +233,7 @@ impl<A: PublishAdapter> Timeline for AccountPosts<'_, A> {
         Ok(Vec::new())
     }
 
-    fn likeness(&self, post: &ListedPost) -> Option<PostMatch> {
+    fn post_match(&self, post: &ListedPost) -> Option<PostMatch> {
         let post_match = match self.adapter.compare(self.job, self.prepared, post) {
             // It may be older than the call.
             PostMatch::Equal if self.snapshot.is_none() && post.at.is_none() => PostMatch::Possible,

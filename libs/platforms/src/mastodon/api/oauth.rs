@@ -129,7 +129,7 @@ impl Api {
 
     /// The refresh token may work only this once.
     pub(crate) async fn refresh(&self, grant: &Grant, token: &SecretString) -> Result<Tokens, CallError> {
-        self.read_json(grant, &DIALECT.renewal, token.expose_secret(), &[]).await
+        self.read_json(grant, &DIALECT.refresh, token.expose_secret(), &[]).await
     }
 
     pub(crate) async fn revoke(&self, grant: &Grant, token: &SecretString) -> Result<(), CallError> {

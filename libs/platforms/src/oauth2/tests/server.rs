@@ -58,7 +58,7 @@ impl Server {
             authorization: at("authorize?from=here"),
             token: at("token"),
             lengthening: Some(at("lengthen")),
-            renewal: Some(at("renew")),
+            refresh: Some(at("refresh")),
             revocation: Some(at("revoke")),
         };
         OAuth2::new(HttpClients::new(AddressPolicy::PublicOnly), Arc::new(self.clone()), dialect, endpoints)

@@ -146,8 +146,8 @@ async fn follow_up_not_started_within_the_hour_is_late() {
 #[tokio::test]
 async fn follow_ups_after_a_lost_grant_are_logged_as_missed() {
     let (log, _kept) = Log::capture();
-    let platform = FakePlatform { renewal: platforms::RefreshPolicy::Rotating, ..fake([busy()]) };
-    platform.renewals.lock().unwrap().extend(vec![crate::testing::RefreshFault::Gone; 9]);
+    let platform = FakePlatform { refresh_policy: platforms::RefreshPolicy::Rotating, ..fake([busy()]) };
+    platform.refresh_faults.lock().unwrap().extend(vec![crate::testing::RefreshFault::Gone; 9]);
     let harness = PublishingHarness::with(1, platform).await;
     let post = harness.schedule("Hello", later(5)).await;
     harness.live(later(10)).await;

@@ -53,8 +53,12 @@ async fn due_second_too_late_for_a_worker_is_left_to_the_next() {
 async fn slow_refresh_leaves_the_call_to_the_next_worker() {
     let mut harness = PublishingHarness::with(1, FakePlatform::default()).await;
     let clock = harness.clock.clone();
-    let on_renewal = Some(Box::new(move || clock.advance(TimeDelta::seconds(25))) as _);
-    harness.be(FakePlatform { renewal: platforms::RefreshPolicy::Rotating, on_renewal, ..FakePlatform::default() });
+    let on_refresh = Some(Box::new(move || clock.advance(TimeDelta::seconds(25))) as _);
+    harness.be(FakePlatform {
+        refresh_policy: platforms::RefreshPolicy::Rotating,
+        on_refresh,
+        ..FakePlatform::default()
+    });
     harness.reconnect(0, PublishingHarness::credentials(Some(later(30))), None).await;
     let post = harness.schedule("Hello", noon()).await;
     let message = harness.queue.take()[0].1;
@@ -69,7 +73,7 @@ async fn slow_refresh_leaves_the_call_to_the_next_worker() {
 
 #[tokio::test]
 async fn intent_time_is_the_start_of_the_call() {
-    let platform = FakePlatform { renewal: platforms::RefreshPolicy::Rotating, ..FakePlatform::default() };
+    let platform = FakePlatform { refresh_policy: platforms::RefreshPolicy::Rotating, ..FakePlatform::default() };
     let harness = PublishingHarness::with(1, platform.with_faults([PublishFault::LostCall])).await;
     harness.reconnect(0, PublishingHarness::credentials(Some(later(10))), None).await;
     let post = harness.schedule("Hello", noon()).await;

@@ -96,7 +96,7 @@ async fn thread_waits_for_its_account_and_continues_at_the_same_segment() {
 
 #[tokio::test]
 async fn expired_access_token_between_two_segments_is_refreshed() {
-    let platform = FakePlatform { renewal: platforms::RefreshPolicy::Rotating, ..FakePlatform::default() };
+    let platform = FakePlatform { refresh_policy: platforms::RefreshPolicy::Rotating, ..FakePlatform::default() };
     let harness = PublishingHarness::with(1, platform.with_faults([PublishFault::Public, PublishFault::Gone])).await;
     harness.reconnect(0, PublishingHarness::credentials(Some(later(7200))), None).await;
     let post = harness.schedule_thread(&["one", "two", "three"], None, noon()).await;
@@ -104,7 +104,7 @@ async fn expired_access_token_between_two_segments_is_refreshed() {
     harness.live(later(60)).await;
 
     assert_eq!(harness.fake.texts(), ["one", "two", "three"]);
-    assert_eq!((harness.fake.calls(), *harness.fake.renewed.lock().unwrap()), (4, 1));
+    assert_eq!((harness.fake.calls(), *harness.fake.refreshes.lock().unwrap()), (4, 1));
     assert_eq!(harness.post(&post).await.status, PostStatus::Published);
 }
 

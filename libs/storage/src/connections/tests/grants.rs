@@ -95,24 +95,24 @@ async fn older_generation_does_not_change_a_connection() {
     let id = account.connection.connection_id;
     connected(&store, &user, &[&account], b"sealed").await;
     let first = grant(&store, &account).await;
-    let renewed = |by: u64| {
+    let refreshed = |by: u64| {
         let state = CredentialState { generation: first.state.generation + by, ..first.state.clone() };
         CredentialsRecord { state, ..first.clone() }
     };
     let needs = async || record(&store, &account).await.connection.needs_reconnection;
 
-    assert!(store.mark_needs_reconnection(id, &renewed(2), LostGrant::Grant).await.unwrap());
-    assert!(!store.mark_needs_reconnection(id, &renewed(2), LostGrant::Grant).await.unwrap(), "already marked");
-    assert!(!store.mark_refreshed(id, &renewed(2), None).await.unwrap(), "the refused credentials");
+    assert!(store.mark_needs_reconnection(id, &refreshed(2), LostGrant::Grant).await.unwrap());
+    assert!(!store.mark_needs_reconnection(id, &refreshed(2), LostGrant::Grant).await.unwrap(), "already marked");
+    assert!(!store.mark_refreshed(id, &refreshed(2), None).await.unwrap(), "the refused credentials");
     assert!(needs().await);
-    assert!(store.mark_refreshed(id, &renewed(3), None).await.unwrap());
+    assert!(store.mark_refreshed(id, &refreshed(3), None).await.unwrap());
     assert!(!needs().await);
-    assert!(!store.mark_needs_reconnection(id, &renewed(2), LostGrant::Grant).await.unwrap());
+    assert!(!store.mark_needs_reconnection(id, &refreshed(2), LostGrant::Grant).await.unwrap());
     assert!(!needs().await);
 
-    assert!(store.mark_needs_reconnection(id, &renewed(3), LostGrant::Account).await.unwrap());
+    assert!(store.mark_needs_reconnection(id, &refreshed(3), LostGrant::Account).await.unwrap());
     assert!(
-        !store.mark_refreshed(id, &renewed(4), None).await.unwrap(),
+        !store.mark_refreshed(id, &refreshed(4), None).await.unwrap(),
         "a refresh of the grant does not restore the account"
     );
     connected(&store, &user, &[&account], b"again").await;

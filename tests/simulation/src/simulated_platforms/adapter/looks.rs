@@ -57,7 +57,7 @@ impl Timeline for Account<'_> {
         }
     }
 
-    fn likeness(&self, post: &ListedPost) -> Option<PostMatch> {
+    fn post_match(&self, post: &ListedPost) -> Option<PostMatch> {
         let parent = self.job.reply_to.map(|it| &it.parent.platform_post_id);
         (post.by_hand || post.parent.as_ref() != parent).then_some(PostMatch::Different)
     }

@@ -35,8 +35,8 @@ impl<'a> RefreshGuard<'a> {
     pub(super) fn enter(platforms: &'a SimulatedPlatforms, old: &Credentials) -> Self {
         let token = old.refresh_token.as_ref().unwrap_or(&old.access_token).expose_secret().to_owned();
         let mut inner = platforms.lock();
-        if !inner.renewing.insert(token.clone()) {
-            inner.mistakes.push("two renewals at the same time with the same token".to_owned());
+        if !inner.refreshing.insert(token.clone()) {
+            inner.mistakes.push("two refreshes at the same time with the same token".to_owned());
         }
         Self { platforms, token }
     }
@@ -44,6 +44,6 @@ impl<'a> RefreshGuard<'a> {
 
 impl Drop for RefreshGuard<'_> {
     fn drop(&mut self) {
-        self.platforms.lock().renewing.remove(&self.token);
+        self.platforms.lock().refreshing.remove(&self.token);
     }
 }

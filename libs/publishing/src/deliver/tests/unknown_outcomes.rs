@@ -185,7 +185,7 @@ async fn call_is_marked_as_repetition_only_after_an_unknown_outcome() {
     harness.live(later(3600)).await;
 
     assert_published_once(&harness, &post, "Hello").await;
-    assert_eq!(*harness.fake.doubted.lock().unwrap(), [false, false, false, true, true]);
+    assert_eq!(*harness.fake.may_have_published.lock().unwrap(), [false, false, false, true, true]);
 }
 
 /// A platform whose list lags behind longer than a call may still run, and which refuses

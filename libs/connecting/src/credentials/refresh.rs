@@ -32,31 +32,31 @@ const KEEP_TRIES: u32 = 5;
 /// The wait after the first try. It doubles.
 const FIRST_KEEP_WAIT: TimeDelta = TimeDelta::milliseconds(250);
 
-pub(super) enum Renewed {
-    Now(Box<(Credentials, CredentialsRecord)>),
+pub(super) enum RefreshOutcome {
+    Refreshed(Box<(Credentials, CredentialsRecord)>),
     /// The grant is lost and its user was notified; with the message of the platform.
     Gone(String),
     /// The platform was unreachable. The old credentials may still be valid.
-    NotNow(AttemptError),
+    Unreachable(AttemptError),
     /// Another worker refreshes them, or the user reconnected the account.
     Elsewhere,
 }
 
 impl CredentialService {
-    pub(super) async fn renewed(
+    pub(super) async fn refresh_for_call(
         &self,
         platform: &dyn Platform,
         account: &ConnectionRecord,
         record: &CredentialsRecord,
         old: &Credentials,
     ) -> Result<CallCredentials, ConnectingError> {
-        match self.renew(platform, record, old, RefreshReason::Need).await? {
-            Renewed::Now(new) => Ok(self.given(account, new.0, new.1).await?.into()),
-            Renewed::Gone(message) => {
+        match self.refresh(platform, record, old, RefreshReason::Need).await? {
+            RefreshOutcome::Refreshed(new) => Ok(self.given(account, new.0, new.1).await?.into()),
+            RefreshOutcome::Gone(message) => {
                 Ok(CallCredentials::Unavailable(reconnection_needed(&account.connection, Some(&message))))
             }
-            Renewed::NotNow(error) => Ok(CallCredentials::Unavailable(error)),
-            Renewed::Elsewhere => self.await_refresh(account, record).await,
+            RefreshOutcome::Unreachable(error) => Ok(CallCredentials::Unavailable(error)),
+            RefreshOutcome::Elsewhere => self.await_refresh(account, record).await,
         }
     }
 
@@ -65,19 +65,19 @@ impl CredentialService {
     /// If the response is lost, a rotating refresh token may be used up while the next one is
     /// unknown. The old one is tried again nevertheless: some platforms accept it once more, and
     /// the others report that the grant is gone.
-    pub(super) async fn renew(
+    pub(super) async fn refresh(
         &self,
         platform: &dyn Platform,
         record: &CredentialsRecord,
         old: &Credentials,
         refresh_reason: RefreshReason,
-    ) -> Result<Renewed, ConnectingError> {
+    ) -> Result<RefreshOutcome, ConnectingError> {
         // A refresh token works only once. Credentials that cannot be sealed would be lost, so
         // sealing is tested with the old ones first.
         self.seal(record, old).await?;
         let now = self.clock.now();
         if self.store.claim_refresh(record, now).await? == RefreshClaim::Held {
-            return Ok(Renewed::Elsewhere);
+            return Ok(RefreshOutcome::Elsewhere);
         }
         match platform.refresh(old, now).await {
             Ok(new) => {
@@ -88,14 +88,14 @@ impl CredentialService {
                 let Some(stored) =
                     self.store_refreshed(record, (platform.refresh_policy(), refresh_reason), &new, now).await?
                 else {
-                    return Ok(Renewed::Elsewhere);
+                    return Ok(RefreshOutcome::Elsewhere);
                 };
                 self.update_connections(&stored).await;
-                Ok(Renewed::Now(Box::new((new, stored))))
+                Ok(RefreshOutcome::Refreshed(Box::new((new, stored))))
             }
             Err(RefreshError::Gone(reason)) => {
                 tracing::info!(reason, grant = record.grant_name, "grant was lost");
-                Ok(if self.lose(record).await? { Renewed::Gone(reason) } else { Renewed::Elsewhere })
+                Ok(if self.lose(record).await? { RefreshOutcome::Gone(reason) } else { RefreshOutcome::Elsewhere })
             }
             Err(refusal @ RefreshError::Unreachable(_)) => {
                 let wait = retry_wait(platform.refresh_policy(), old, now);
@@ -104,7 +104,7 @@ impl CredentialService {
                     // Another worker may refresh when the lease expires.
                     tracing::warn!(%error, grant = record.grant_name, "failed refresh was not rescheduled");
                 }
-                Ok(Renewed::NotNow(refusal.into()))
+                Ok(RefreshOutcome::Unreachable(refusal.into()))
             }
         }
     }
@@ -145,9 +145,9 @@ impl CredentialService {
     }
 
     /// Updates the connections of the grant. If this fails, the next refresh does it.
-    async fn update_connections(&self, renewed: &CredentialsRecord) {
-        for connection in &renewed.connections {
-            if let Err(error) = self.store.mark_refreshed(*connection, renewed, None).await {
+    async fn update_connections(&self, refreshed: &CredentialsRecord) {
+        for connection in &refreshed.connections {
+            if let Err(error) = self.store.mark_refreshed(*connection, refreshed, None).await {
                 tracing::warn!(%error, connection_id = %connection, "connections could not be updated after a refresh");
             }
         }
