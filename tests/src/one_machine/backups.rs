@@ -16,6 +16,9 @@ use crate::{
 /// Posts that are published after the backup.
 const IN_THE_WINDOW: usize = 8;
 
+/// When they are due, in seconds: after the backup, on a busy machine, too.
+const DUE_AFTER: i64 = 20;
+
 pub(super) async fn run(scenes: &mut Scenes<'_>) {
     scenes.measure("a restored backup publishes nothing twice and loses nothing", restore()).await;
     scenes.play("a folder that was copied back by hand needs a restore", copied_folder()).await;
@@ -36,12 +39,12 @@ async fn restore() -> Result<Figures> {
     let mut window = Vec::new();
     for _ in 0..IN_THE_WINDOW {
         let content = fresh("window");
-        window.push((post(&user, &account, &content, 4_000).await?, content));
+        window.push((post(&user, &account, &content, DUE_AFTER * 1_000).await?, content));
     }
     let with_picture = fresh("picture");
     let body = serde_json::json!({
         "content": with_picture, "platforms": crate::deployment::targets(&[&account])?, "media": [picture],
-        "scheduled_at": crate::moment::in_seconds(20),
+        "scheduled_at": crate::moment::in_seconds(3 * DUE_AFTER),
     });
     let due_later = crate::http_response::integer(&user.create(&body).await?, "id")?;
     let file = machine.run(&data, &["backup", &backups.display().to_string()])?;
