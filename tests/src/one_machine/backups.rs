@@ -42,6 +42,7 @@ async fn restore() -> Result<Figures> {
         window.push((post(&user, &account, &content, DUE_AFTER * 1_000).await?, content));
     }
     let with_picture = fresh("picture");
+    // Due after the restore: in the lost window, the outcome of a post with files would stay unknown.
     let body = serde_json::json!({
         "content": with_picture, "platforms": crate::deployment::targets(&[&account])?, "media": [picture],
         "scheduled_at": crate::moment::in_seconds(3 * DUE_AFTER),

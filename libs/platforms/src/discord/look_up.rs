@@ -71,7 +71,7 @@ struct Post {
     id: String,
     at: Option<DateTime<Utc>>,
     url: String,
-    resembles_ours: PostMatch,
+    matching: PostMatch,
 }
 
 const TOO_MUCH: &str = "the channel has had too many messages since then for the post to be found; look in the channel";
@@ -179,7 +179,7 @@ impl LookUp<'_> {
     }
 
     fn post(&self, id: Snowflake, channel: Snowflake, post_match: PostMatch) -> Post {
-        Post { id: id.to_string(), at: id.time(), url: link(self.server, channel, id), resembles_ours: post_match }
+        Post { id: id.to_string(), at: id.time(), url: link(self.server, channel, id), matching: post_match }
     }
 }
 
@@ -220,10 +220,10 @@ impl Timeline for ListedPosts {
     }
 
     fn post_match(&self, post: &Post) -> Option<PostMatch> {
-        Some(post.resembles_ours)
+        Some(post.matching)
     }
 
     async fn compare(&self, post: &Post) -> Result<PostMatch, CallError> {
-        Ok(post.resembles_ours)
+        Ok(post.matching)
     }
 }

@@ -81,7 +81,7 @@ impl Post {
 
 struct Posts<'a> {
     facebook: &'a Facebook,
-    job: &'a PublishRequest<'a>,
+    request: &'a PublishRequest<'a>,
     progress: &'a Progress,
     since: DateTime<Utc>,
     next: Mutex<Option<String>>,
@@ -97,14 +97,14 @@ impl Timeline for Posts<'_> {
         if after.is_some() && next.is_none() {
             return Ok(Vec::new());
         }
-        let path = format!("/{}/published_posts", self.job.profile.account_id);
+        let path = format!("/{}/published_posts", self.request.profile.account_id);
         let query = [("fields", OF_A_POST), ("limit", PAGE)];
         let list =
-            List::<Post>::page(&self.facebook.graph, Caller::for_request(self.job), &path, &query, next.as_deref())
+            List::<Post>::page(&self.facebook.graph, Caller::for_request(self.request), &path, &query, next.as_deref())
                 .await;
         let list = match list {
             Ok(list) => list,
-            Err(error) => return Err(self.facebook.graph.confirmed(self.job, error).await),
+            Err(error) => return Err(self.facebook.graph.confirmed(self.request, error).await),
         };
         let next = list.next();
         let is_older = |it: &Post| it.at().is_some_and(|it| it < self.since);
@@ -120,7 +120,7 @@ impl Timeline for Posts<'_> {
         if !ours.is_disjoint(&post_files) {
             return Some(PostMatch::Exact);
         }
-        let has_same_text = post.message.trim() == self.job.text.trim();
+        let has_same_text = post.message.trim() == self.request.text.trim();
         Some(match (has_same_text, ours.is_empty(), post.has_files()) {
             (true, true, false) => PostMatch::Equal,
             // In case the list does not have the ids of pictures.
@@ -139,13 +139,8 @@ pub(super) async fn resolve(facebook: &Facebook, request: &PublishRequest<'_>, s
     };
     match (form, &progress.video) {
         (Form::Post(_), _) => {
-            let posts = Posts {
-                facebook,
-                job: request,
-                progress: &progress,
-                since: since - CLOCK_SKEW,
-                next: Mutex::default(),
-            };
+            let posts =
+                Posts { facebook, request, progress: &progress, since: since - CLOCK_SKEW, next: Mutex::default() };
             match recognition::look_for(&posts, &[], request.claims, request.now).await {
                 Ok(found) => found.into(),
                 Err(failure) => failure.resolution(),

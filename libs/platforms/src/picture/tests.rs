@@ -46,7 +46,7 @@ impl Fixture {
     ) -> Result<PictureState, AttemptError> {
         let file = self.file(mime_type);
         let (profile, credentials) = an_account();
-        let request = job(&profile, &credentials, std::slice::from_ref(&file), self, seconds);
+        let request = request(&profile, &credentials, std::slice::from_ref(&file), self, seconds);
         fitted(&request, &file, self.bounds, pending).await
     }
 
@@ -86,7 +86,7 @@ fn an_account() -> (AccountInfo, Credentials) {
     (profile, Credentials::new("token".into()))
 }
 
-fn job<'a>(
+fn request<'a>(
     profile: &'a AccountInfo,
     credentials: &'a Credentials,
     media: &'a [Attachment],
@@ -209,7 +209,7 @@ async fn picture_header_states_its_size() {
         let fixture = Fixture::with(bytes);
         let file = fixture.file(MimeType::Png);
         let (profile, credentials) = an_account();
-        let request = job(&profile, &credentials, std::slice::from_ref(&file), &fixture, 0);
+        let request = request(&profile, &credentials, std::slice::from_ref(&file), &fixture, 0);
         assert_eq!(is_longer(&request, &file, 100).await, Ok(expected));
     }
 }

@@ -5,7 +5,7 @@ use super::*;
 #[derive(Clone)]
 struct Post {
     id: String,
-    resembles_ours: PostMatch,
+    matching: PostMatch,
 }
 
 impl Listed for Post {
@@ -43,11 +43,11 @@ impl Timeline for Account {
     }
 
     fn post_match(&self, post: &Post) -> Option<PostMatch> {
-        Some(post.resembles_ours).filter(|it| self.tells_all || *it == Exact)
+        Some(post.matching).filter(|it| self.tells_all || *it == Exact)
     }
 
     async fn compare(&self, post: &Post) -> Result<PostMatch, ()> {
-        Ok(post.resembles_ours)
+        Ok(post.matching)
     }
 }
 
@@ -77,7 +77,7 @@ impl Claims for FailingClaims {
 }
 
 fn account(posts: &[(&str, PostMatch)]) -> Account {
-    let post = |(id, post_match): &(&str, PostMatch)| Post { id: (*id).to_owned(), resembles_ours: *post_match };
+    let post = |(id, post_match): &(&str, PostMatch)| Post { id: (*id).to_owned(), matching: *post_match };
     Account { posts: posts.iter().map(post).collect(), page: 40, knows_pages: true, tells_all: false }
 }
 
@@ -135,8 +135,8 @@ async fn removed_or_pinned_posts_hide_no_newer_post() {
 #[tokio::test]
 async fn pages_are_read_until_a_known_post() {
     let mut long = account(&[]);
-    long.posts = (0..150).rev().map(|id| Post { id: id.to_string(), resembles_ours: Different }).collect();
-    long.posts[90].resembles_ours = Equal;
+    long.posts = (0..150).rev().map(|id| Post { id: id.to_string(), matching: Different }).collect();
+    long.posts[90].matching = Equal;
 
     assert_eq!(found(&long, &["10"], &[]).await, "pending", "too many to compare");
     assert_eq!(found(&long, &["50"], &[]).await, "candidate 59", "the oldest are compared first");
@@ -145,7 +145,7 @@ async fn pages_are_read_until_a_known_post() {
     assert_eq!(found(&long, &["10"], &others).await, "candidate 59");
     long.page = 20;
     assert_eq!(found(&long, &["10"], &others).await, "candidate 59");
-    long.posts[90].resembles_ours = Different;
+    long.posts[90].matching = Different;
     assert_eq!(found(&long, &["10"], &others).await, "pending", "not everything since was read");
     assert_eq!(found(&long, &["50"], &others).await, "not published");
 }
@@ -169,7 +169,7 @@ async fn list_that_starts_again_has_ended() {
     assert_eq!(found(&account, &["1"], &[]).await, "not published", "what was there was removed");
 
     // The list is as long as before, and none of the earlier posts is in it.
-    account.posts = (0..20).rev().map(|id| Post { id: format!("new {id}"), resembles_ours: Different }).collect();
+    account.posts = (0..20).rev().map(|id| Post { id: format!("new {id}"), matching: Different }).collect();
     account.page = 20;
     assert_eq!(found(&account, &["1"], &[]).await, "pending");
 }

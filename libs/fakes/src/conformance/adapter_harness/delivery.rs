@@ -118,7 +118,7 @@ impl<N: FakePlatform + ?Sized> AdapterHarness<N> {
     pub async fn prepare(&self, post: &Post<'_>) -> Result<Step, AttemptError> {
         let (credentials, claims) = (self.credentials().await?, self.claims_for(post));
         self.check_redacted(
-            self.publisher().prepare(&self.job(post, &credentials, &claims, post.progress.as_deref())).await,
+            self.publisher().prepare(&self.request(post, &credentials, &claims, post.progress.as_deref())).await,
         )
     }
 
@@ -204,7 +204,7 @@ impl<N: FakePlatform + ?Sized> AdapterHarness<N> {
     pub async fn publish(&self, post: &Post<'_>) -> Result<Published, AttemptError> {
         let credentials = self.credentials().await?;
         let claims = self.claims_for(post);
-        let request = self.job(post, &credentials, &claims, post.progress.as_deref());
+        let request = self.request(post, &credentials, &claims, post.progress.as_deref());
         let published = self.check_redacted(self.publisher().publish(&request).await);
         if matches!(published, Ok(_) | Err(AttemptError::Unknown { .. } | AttemptError::Duplicate { .. })) {
             post.unknown_since.lock().unwrap().get_or_insert(request.now);
@@ -234,7 +234,7 @@ impl<N: FakePlatform + ?Sized> AdapterHarness<N> {
             Ok(credentials) => {
                 let accepted = post.accepted.lock().unwrap().clone();
                 let progress = accepted.as_deref().or(post.progress.as_deref());
-                let request = PublishRequest { called_at, ..self.job(post, &credentials, &claims, progress) };
+                let request = PublishRequest { called_at, ..self.request(post, &credentials, &claims, progress) };
                 let since = post.unknown_since.lock().unwrap().map_or(called_at, |it| it.min(called_at));
                 let resolution = self.publisher().look_up(&request, since).await;
                 self.assert_redacted(&resolution);
@@ -267,7 +267,7 @@ impl<N: FakePlatform + ?Sized> AdapterHarness<N> {
     /// Like [`AdapterHarness::follow_up`], for the step after this progress.
     pub async fn follow_up_step(&self, post: &Post<'_>, follow_up: &FollowUp<'_>) -> Result<Followed, AttemptError> {
         let (credentials, claims) = (self.credentials().await?, self.claims_for(post));
-        let request = self.job(post, &credentials, &claims, post.progress.as_deref());
+        let request = self.request(post, &credentials, &claims, post.progress.as_deref());
         self.check_redacted(self.publisher().follow_up(&request, follow_up).await)
     }
 
@@ -343,7 +343,7 @@ impl<N: FakePlatform + ?Sized> AdapterHarness<N> {
         KnownClaims(claims.map(|(id, reference)| (id.clone(), owner(reference))).collect())
     }
 
-    fn job<'a>(
+    fn request<'a>(
         &self,
         post: &'a Post<'_>,
         credentials: &'a Credentials,

@@ -107,7 +107,7 @@ pub(super) async fn resolve<A: PublishAdapter>(
         }
         (LookUpMethod::List { snapshot: false }, _) => None,
     };
-    let list = AccountPosts { adapter, job: request, prepared, snapshot, has_possible: AtomicBool::new(false) };
+    let list = AccountPosts { adapter, request, prepared, snapshot, has_possible: AtomicBool::new(false) };
     let found = match list.newer(since - CLOCK_SKEW).await {
         Ok(mut newer) => {
             put_refused_last(&mut newer.posts, since);
@@ -154,7 +154,7 @@ const CANDIDATE_ADVICE: &str = "a post that may be this one is public";
 
 struct AccountPosts<'a, A: PublishAdapter> {
     adapter: &'a A,
-    job: &'a PublishRequest<'a>,
+    request: &'a PublishRequest<'a>,
     prepared: &'a Prepared<'a, A::Uploaded>,
     /// The ids of the newest posts before the publish call, where the adapter asks for them.
     snapshot: Option<&'a [String]>,
@@ -169,7 +169,7 @@ impl<A: PublishAdapter> AccountPosts<'_, A> {
         let (mut posts, mut next): (Vec<ListedPost>, Option<String>) = (Vec::new(), None);
         for _ in 0..MAX_PAGES {
             let asks_since = self.snapshot.is_none().then_some(since);
-            let page = self.adapter.list_posts(self.job, asks_since, next.as_deref()).await?;
+            let page = self.adapter.list_posts(self.request, asks_since, next.as_deref()).await?;
             let (newer, has_reached_call) = self.filter_newer(page.posts, page.is_sorted, since);
             let is_new = |it: &ListedPost| posts.iter().all(|other| other.id != it.id);
             let newer: Vec<_> = newer.into_iter().filter(is_new).collect();
@@ -212,7 +212,7 @@ impl<A: PublishAdapter> AccountPosts<'_, A> {
 
     /// Whether one of these is certainly ours. Other pages cannot change that, and reading them may be billed.
     async fn has_ours(&self, posts: &[ListedPost]) -> bool {
-        let is_certain = |it: &&ListedPost| self.adapter.compare(self.job, self.prepared, it) == PostMatch::Exact;
+        let is_certain = |it: &&ListedPost| self.adapter.compare(self.request, self.prepared, it) == PostMatch::Exact;
         let ids: Vec<_> = posts.iter().filter(is_certain).map(|it| it.id.clone()).collect();
         if ids.is_empty() {
             return false;
@@ -220,7 +220,7 @@ impl<A: PublishAdapter> AccountPosts<'_, A> {
         let is_ours = |claims: Vec<(String, Claim)>| {
             ids.iter().any(|id| !claims.iter().any(|(it, claim)| it == id && *claim == Claim::Others))
         };
-        self.job.claims.find(&ids).await.is_ok_and(is_ours)
+        self.request.claims.find(&ids).await.is_ok_and(is_ours)
     }
 }
 
@@ -234,7 +234,7 @@ impl<A: PublishAdapter> Timeline for AccountPosts<'_, A> {
     }
 
     fn post_match(&self, post: &ListedPost) -> Option<PostMatch> {
-        let post_match = match self.adapter.compare(self.job, self.prepared, post) {
+        let post_match = match self.adapter.compare(self.request, self.prepared, post) {
             // It may be older than the call.
             PostMatch::Equal if self.snapshot.is_none() && post.at.is_none() => PostMatch::Possible,
             post_match => post_match,

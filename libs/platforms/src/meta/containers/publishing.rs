@@ -51,7 +51,7 @@ pub(crate) async fn resolve(
 
 struct Publication<'a, C> {
     load: &'a C,
-    job: &'a PublishRequest<'a>,
+    request: &'a PublishRequest<'a>,
     container: CreatedContainer,
 }
 
@@ -59,11 +59,11 @@ impl<'a, C: Containers> Publication<'a, C> {
     /// `None` if nothing was prepared.
     fn platform(platform: &'a C, request: &'a PublishRequest<'a>) -> Option<Self> {
         let container = Progress::stored(request).whole?;
-        Some(Self { load: platform, job: request, container })
+        Some(Self { load: platform, request, container })
     }
 
     async fn publish(&self) -> Result<Published, AttemptError> {
-        let (request, calls, deadline) = (self.job, self.load.calls(), Deadline::begin(self.job.now));
+        let (request, calls, deadline) = (self.request, self.load.calls(), Deadline::begin(self.request.now));
         let path = format!("/{}/{}", request.profile.account_id, calls.publish);
         let fields = [("creation_id", self.container.id.as_str())];
         match self
@@ -91,17 +91,17 @@ impl<'a, C: Containers> Publication<'a, C> {
         let response = self
             .load
             .graph()
-            .get::<PostResponse>(Caller::for_request(self.job), &path, &[("fields", "id,permalink")])
+            .get::<PostResponse>(Caller::for_request(self.request), &path, &[("fields", "id,permalink")])
             .await;
         response.ok()?.body.permalink
     }
 
     async fn classify_error(&self, error: CallError) -> AttemptError {
         if error.has_code(DAILY_QUOTA) {
-            let retry_at = Some(quota::frees_at(self.load, self.job).await);
+            let retry_at = Some(quota::frees_at(self.load, self.request).await);
             return AttemptError::RetryLater { retry_at, reason: error.message };
         }
-        let error = self.load.graph().confirmed(self.job, error).await;
+        let error = self.load.graph().confirmed(self.request, error).await;
         let may_be_container_error = match error.kind {
             ErrorKind::PreparationExpired | ErrorKind::Duplicate => true,
             ErrorKind::Unavailable => error.is_missing(),
@@ -128,7 +128,7 @@ impl<'a, C: Containers> Publication<'a, C> {
 
     async fn status(&self) -> Result<ContainerStatus, CallError> {
         let ContainerReport { status, .. } =
-            container_status::read_status(self.load, Caller::for_request(self.job), &self.container.id, false)
+            container_status::read_status(self.load, Caller::for_request(self.request), &self.container.id, false)
                 .await?
                 .body;
         Ok(status)
@@ -137,7 +137,7 @@ impl<'a, C: Containers> Publication<'a, C> {
     async fn resolve(&self, since: DateTime<Utc>) -> Resolution {
         let title = self.load.graph().title();
         let is_public = match self.status().await {
-            Ok(ContainerStatus::Ready) if !self.job.was_due_in_lost_window() => return Resolution::NotPublished,
+            Ok(ContainerStatus::Ready) if !self.request.was_due_in_lost_window() => return Resolution::NotPublished,
             Ok(ContainerStatus::Working) => {
                 return Resolution::Pending { reason: format!("{title} is still processing the post") };
             }
@@ -148,11 +148,11 @@ impl<'a, C: Containers> Publication<'a, C> {
             Err(error) => return error.resolution(),
         };
         // Two threads may have equal texts, so a reply is looked up below its parent.
-        let list = match self.job.reply_to.filter(|_| self.load.has_replies()) {
+        let list = match self.request.reply_to.filter(|_| self.load.has_replies()) {
             Some(reply_to) => (reply_to.parent.platform_post_id.as_str(), listing::REPLIES),
-            None => (self.job.profile.account_id.as_str(), self.load.list(self.job)),
+            None => (self.request.profile.account_id.as_str(), self.load.list(self.request)),
         };
-        let posts = match listing::since(self.load, self.job, list, since - CLOCK_SKEW).await {
+        let posts = match listing::since(self.load, self.request, list, since - CLOCK_SKEW).await {
             Ok(posts) => posts,
             Err(error) => return error.resolution(),
         };
@@ -163,8 +163,8 @@ impl<'a, C: Containers> Publication<'a, C> {
         match found {
             Some(published) if is_public => Resolution::Found(published),
             Some(published) => Resolution::Candidate(published),
-            None if is_public && self.job.called_at + LISTED_WITHIN < self.job.now => {
-                Resolution::Found(Published::new(self.container.id.clone(), self.job.now))
+            None if is_public && self.request.called_at + LISTED_WITHIN < self.request.now => {
+                Resolution::Found(Published::new(self.container.id.clone(), self.request.now))
             }
             None if is_public => {
                 Resolution::Pending { reason: format!("{title} has published the post, but does not list it yet") }
@@ -179,15 +179,15 @@ impl<'a, C: Containers> Publication<'a, C> {
     /// The oldest of these posts that has our text and that no other delivery has claimed.
     async fn ours(&self, posts: &Posts) -> Result<Option<Published>, String> {
         // White space around a text is not always preserved.
-        let text = self.load.caption(self.job).trim();
+        let text = self.load.caption(self.request).trim();
         let is_matching = |it: &&Post| it.text.trim() == text;
         let matching: Vec<&Post> = posts.posts.iter().rev().filter(is_matching).collect();
         let ids: Vec<_> = matching.iter().map(|it| it.id.clone()).collect();
-        let claims = self.job.claims.find(&ids).await.map_err(|it| it.to_string())?;
+        let claims = self.request.claims.find(&ids).await.map_err(|it| it.to_string())?;
         let is_claimed_by_others =
             |post: &Post| claims.iter().any(|(id, claim)| *id == post.id && *claim == Claim::Others);
         let ours = matching.into_iter().find(|it| !is_claimed_by_others(it));
-        let now = self.job.now;
+        let now = self.request.now;
         Ok(ours.map(|it| Published::new(it.id.clone(), it.at.unwrap_or(now)).with_url(it.url.clone())))
     }
 }

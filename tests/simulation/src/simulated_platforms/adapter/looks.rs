@@ -32,7 +32,7 @@ impl Listed for ListedPost {
 
 struct Account<'a> {
     adapter: &'a Adapter,
-    job: &'a PublishRequest<'a>,
+    request: &'a PublishRequest<'a>,
 }
 
 #[async_trait]
@@ -41,12 +41,12 @@ impl Timeline for Account<'_> {
     type Error = Resolution;
 
     async fn page(&self, after: Option<&str>) -> Result<Vec<ListedPost>, Resolution> {
-        let Self { adapter, job } = *self;
+        let Self { adapter, request } = *self;
         let faults = read_probabilities(&adapter.platforms.world.probabilities);
-        let (call, fault) = adapter.call(format!("read {} {}", adapter.spec.name, job.reference), &faults);
+        let (call, fault) = adapter.call(format!("read {} {}", adapter.spec.name, request.reference), &faults);
         call.go().await;
-        let account = adapter.account(job.credentials);
-        let page = adapter.platforms.lock().timeline.page(&job.profile.account_id, after, PAGE);
+        let account = adapter.account(request.credentials);
+        let page = adapter.platforms.lock().timeline.page(&request.profile.account_id, after, PAGE);
         call.respond().await;
         match (fault, account) {
             (PlatformFault::Fine, Ok(_)) => Ok(page),
@@ -58,7 +58,7 @@ impl Timeline for Account<'_> {
     }
 
     fn post_match(&self, post: &ListedPost) -> Option<PostMatch> {
-        let parent = self.job.reply_to.map(|it| &it.parent.platform_post_id);
+        let parent = self.request.reply_to.map(|it| &it.parent.platform_post_id);
         (post.by_hand || post.parent.as_ref() != parent).then_some(PostMatch::Different)
     }
 
@@ -82,7 +82,7 @@ pub(super) fn with_snapshot(adapter: &Adapter, request: &PublishRequest<'_>, rea
 pub(super) async fn resolve(adapter: &Adapter, request: &PublishRequest<'_>) -> Resolution {
     let before = request.progress.and_then(|it| it.split_once(' ')).map_or("", |(_, before)| before);
     let before: Vec<String> = before.split_terminator(',').map(str::to_owned).collect();
-    match look_for(&Account { adapter, job: request }, &before, request.claims, adapter.now()).await {
+    match look_for(&Account { adapter, request }, &before, request.claims, adapter.now()).await {
         Ok(found) => found.into(),
         Err(unread) => unread,
     }

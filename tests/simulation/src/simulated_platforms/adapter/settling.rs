@@ -43,18 +43,18 @@ impl Adapter {
     }
 
     /// By its reference, or its draft or container.
-    async fn look_up(&self, job: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
+    async fn look_up(&self, request: &PublishRequest<'_>, since: DateTime<Utc>) -> Resolution {
         let unclear = |reason: String| Resolution::Pending { reason };
         let faults = read_probabilities(&self.platforms.world.probabilities);
-        let (call, fault) = self.call(format!("look up {} {}", self.spec.name, job.reference), &faults);
+        let (call, fault) = self.call(format!("look up {} {}", self.spec.name, request.reference), &faults);
         call.go().await;
-        let account = self.account(job.credentials);
-        let found = self.listed(job, since);
+        let account = self.account(request.credentials);
+        let found = self.listed(request, since);
         call.respond().await;
         match (fault, account) {
             (PlatformFault::Fine, Ok(_)) => {
                 if self.spec.behavior == PlatformBehavior::Charging {
-                    self.platforms.lock().timeline.paid.push(Reference::read(job.reference));
+                    self.platforms.lock().timeline.paid.push(Reference::read(request.reference));
                 }
                 found
             }
