@@ -105,14 +105,14 @@ fn heading(text: &mut String, intro: &str, columns: &[&str]) -> Result {
 fn steps(text: &mut String, all: &Value) -> Result {
     let minutes = number(&all["seconds"]) / 60.0;
     let intro = format!(
-        "## Every test\n\n`tests/all`: {} passed, {} failed, in {minutes:.1} minutes; steps run side by side.",
+        "## Every test\n\n`tests/all`: {} passed, {} failed, in {minutes:.1} minutes; steps run side by side.\nProcessor time is the sum over all cores.",
         all["passed"], all["failed"]
     );
-    heading(text, &intro, &["step", "waited, s", "built, s", "ran, s", "passed"])?;
+    heading(text, &intro, &["step", "waited, s", "built, s", "ran, s", "processor, s", "passed"])?;
     for it in list(&all["steps"]) {
-        let [waited, built, ran] = ["waited_s", "built_s", "ran_s"].map(|name| number(&it[name]));
+        let times = ["waited_s", "built_s", "ran_s", "processor_s"].map(|name| format!("{:.0}", number(&it[name])));
         let passed = it["skipped"].as_str().map_or_else(|| it["passed"].to_string(), |why| format!("skipped: {why}"));
-        writeln!(text, "| {} | {waited:.0} | {built:.0} | {ran:.0} | {passed} |", name(it))?;
+        writeln!(text, "| {} | {} | {passed} |", name(it), times.join(" | "))?;
     }
     Ok(())
 }

@@ -2,12 +2,16 @@
 
 use std::{
     cell::{Cell, OnceCell},
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     time::{Duration, Instant},
 };
 
+use nix::{
+    sys::wait::{Id, WaitPidFlag, WaitStatus, waitid},
+    unistd::Pid,
+};
 use steps::{
     ensure,
     error::{Result, TestError},
@@ -16,11 +20,15 @@ use steps::{
 /// A command that takes longer hangs, even on a cold and slow machine.
 const LIMIT: Duration = Duration::from_mins(45);
 
+/// The unit of times in `/proc`, see `proc_pid_stat(5)`: Linux gives every program 100 ticks a second.
+const TICK: Duration = Duration::from_millis(10);
+
 pub(crate) struct Log {
     file: PathBuf,
     /// Whether its commands run with a lower priority than those of other steps.
     yields: bool,
     built: Cell<Duration>,
+    processor: Cell<Duration>,
     skipped: OnceCell<&'static str>,
 }
 
@@ -28,7 +36,13 @@ impl Log {
     pub(crate) fn new(step: &str, is_low_priority: bool) -> Result<Self> {
         let file = Path::new("target/tests").join(format!("{step}.log"));
         fs::write(&file, "")?;
-        Ok(Self { file, yields: is_low_priority, built: Cell::default(), skipped: OnceCell::new() })
+        Ok(Self {
+            file,
+            yields: is_low_priority,
+            built: Cell::default(),
+            processor: Cell::default(),
+            skipped: OnceCell::new(),
+        })
     }
 
     pub(crate) fn text(&self) -> String {
@@ -37,6 +51,11 @@ impl Log {
 
     pub(crate) fn built(&self) -> Duration {
         self.built.get()
+    }
+
+    /// Of the commands and of the processes that they waited for.
+    pub(crate) fn processor(&self) -> Duration {
+        self.processor.get()
     }
 
     pub(crate) fn skip(&self, why: &'static str) {
@@ -84,7 +103,9 @@ impl Log {
             .map_err(|error| TestError::new(format!("{shown}: {error}")))?;
         let started = Instant::now();
         loop {
-            if let Some(status) = child.try_wait()? {
+            if has_ended(child.id())? {
+                self.processor.set(self.processor.get() + processor_time(child.id())?);
+                let status = child.wait()?;
                 ensure!(status.success(), "{shown}: {status}");
                 return Ok(());
             }
@@ -96,6 +117,23 @@ impl Log {
             std::thread::sleep(Duration::from_millis(50));
         }
     }
+}
+
+/// Leaves the ended process in `/proc`, unlike `Child::try_wait`.
+fn has_ended(process: u32) -> Result<bool> {
+    let id = Id::Pid(Pid::from_raw(process.cast_signed()));
+    let status = waitid(id, WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT);
+    Ok(!matches!(status.map_err(io::Error::from)?, WaitStatus::StillAlive))
+}
+
+/// Of a process, and of those that it waited for.
+fn processor_time(process: u32) -> Result<Duration> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat"))?;
+    // The second field is a name, which may contain spaces and parentheses.
+    let fields = stat.rsplit_once(')').map_or("", |(_, it)| it).split_ascii_whitespace();
+    // Fields 14 to 17, of which the first one here is the third.
+    let ticks: u32 = fields.skip(11).take(4).filter_map(|it| it.parse::<u32>().ok()).sum();
+    Ok(TICK * ticks)
 }
 
 /// So that the command does not slow down other steps.

@@ -67,7 +67,7 @@ fn run(options: &Options) -> Result<bool> {
     let output_lock = Mutex::new(());
     let outcomes = schedule::run(&infos, |index| run_step(&steps[index], &output_lock), |done| done.failed == 0);
 
-    say("\nstep           waited    built      ran   passed  failed");
+    say("\nstep           waited    built      ran  processor   passed  failed");
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
     for (info, outcome) in infos.iter().zip(&outcomes) {
         match outcome {
@@ -76,10 +76,10 @@ fn run(options: &Options) -> Result<bool> {
                 skipped += 1;
             }
             Outcome::Ran { waited, result } => {
-                let [waited, built, ran] =
-                    [waited, &result.built, &result.ran].map(|it| format!("{:.0} s", it.as_secs_f64()));
+                let [waited, built, ran, processor] = [waited, &result.built, &result.ran, &result.processor]
+                    .map(|it| format!("{:.0} s", it.as_secs_f64()));
                 say(&format!(
-                    "{:13} {waited:>7} {built:>8} {ran:>8}  {:7} {:7}",
+                    "{:13} {waited:>7} {built:>8} {ran:>8} {processor:>10}  {:7} {:7}",
                     info.name, result.passed, result.failed
                 ));
                 passed += result.passed;
@@ -141,6 +141,8 @@ fn source_version() -> Result<String> {
 struct StepResult {
     built: Duration,
     ran: Duration,
+    /// Of all processors.
+    processor: Duration,
     passed: usize,
     failed: usize,
     /// Such a step counts neither as passed nor as failed.
@@ -158,6 +160,7 @@ fn run_step(step: &Step, output_lock: &Mutex<()>) -> StepResult {
     let took = started.elapsed();
     let text = log.as_ref().map(Log::text).unwrap_or_default();
     let built = log.as_ref().map(Log::built).unwrap_or_default();
+    let processor = log.as_ref().map(Log::processor).unwrap_or_default();
     let (mut passed, mut failed) = count_tests(&text);
 
     // Several steps may end at once; the lock keeps the lines of each together.
@@ -183,7 +186,7 @@ fn run_step(step: &Step, output_lock: &Mutex<()>) -> StepResult {
     if let Some(from) = step.shows {
         text.lines().skip_while(|it| !it.starts_with(from)).for_each(say);
     }
-    StepResult { built, ran: took.saturating_sub(built), passed, failed, skipped }
+    StepResult { built, ran: took.saturating_sub(built), processor, passed, failed, skipped }
 }
 
 fn count_tests(log: &str) -> (usize, usize) {
@@ -207,6 +210,7 @@ fn figures(info: &ScheduledStep, outcome: &Outcome<StepResult>) -> serde_json::V
             "waited_s": waited.as_secs_f64(),
             "built_s": result.built.as_secs_f64(),
             "ran_s": result.ran.as_secs_f64(),
+            "processor_s": result.processor.as_secs_f64(),
             "passed": result.passed,
             "failed": result.failed,
             "skipped": result.skipped,
