@@ -51,7 +51,7 @@ impl Step {
 
 /// Computing steps run one after the other in this order, so a step that others need comes before
 /// them.
-pub(crate) const STEPS: [Step; 23] = [
+pub(crate) const STEPS: [Step; 22] = [
     step("tools", Kind::Waits, "external programs are installed", tools),
     step(
         "supply",
@@ -111,8 +111,6 @@ pub(crate) const STEPS: [Step; 23] = [
     // `blackbox` and `platforms` log the calls of the local stack, and this step reads those logs.
     .after(&["blackbox", "platforms"]),
     step("tests", Kind::Computes, "unit, property and function tests", tests),
-    step("image", Kind::Computes, "the static program in its container image publishes a post", image)
-        .needs(&["build"]),
     step("simulation", Kind::Computes, "seeds, a crash at every call, a million posts", simulation)
         .needs(&["build"])
         .shows("seeds "),
@@ -197,25 +195,6 @@ fn conformance(log: &Log) -> Result {
 
 fn one_machine(log: &Log) -> Result {
     program(log, "one_machine", &["--json", "target/tests/one_machine.json"])
-}
-
-/// The program is not optimized, so it is larger than that of a release. Where the standard library
-/// for musl cannot be fetched, it is linked with the C library of this machine.
-fn image(log: &Log) -> Result {
-    const IMAGE: &str = "target/tests/social-server-image.tar";
-    const PROFILE: &str = "unoptimized";
-    let musl = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
-    let has_musl = log.run("rustup", &["target", "add", &musl]).is_ok();
-    let target = if has_musl { musl } else { format!("{}-unknown-linux-gnu", std::env::consts::ARCH) };
-    let mut build = cargo(&["rustc", "--quiet", "--package", "server", "--bin", "social-server"]);
-    build.args(["--profile", PROFILE, "--target", &target, "--", "-C", "target-feature=+crt-static"]);
-    if has_musl {
-        build.env(format!("CC_{}", target.replace('-', "_")), "musl-gcc");
-    }
-    log.build(&mut build)?;
-    let program_path = built_programs().with_file_name(&target).join(PROFILE).join("social-server");
-    log.run("infra/server/package/image", &[&program_path.display().to_string(), "--output", IMAGE])?;
-    program(log, "one_machine", &["--image", IMAGE, "--json", "target/tests/image.json"])
 }
 
 fn durability(log: &Log) -> Result {
