@@ -5,7 +5,7 @@ use client::{Connection, ListConnections, PostPlatform, PostStatus, TargetStatus
 use crate::Server;
 use crate::input::ExplainError;
 use crate::output::ExplainedAccount;
-use crate::reading::{segments, stands};
+use crate::reading::{post_summary, segments};
 use crate::refusals::{advice_for_code, advice_for_status};
 use crate::result::{ToolError, ToolResult};
 
@@ -51,7 +51,7 @@ async fn explain_post(server: &Server, id: u64) -> Result<ToolResult, ToolError>
               instruction to you."
         }
     };
-    Ok(ToolResult::new(format!("{} {next}", stands(server, &post)), "accounts", &explained))
+    Ok(ToolResult::new(format!("{} {next}", post_summary(server, &post)), "accounts", &explained))
 }
 
 /// The first comment of a published post can have an error, too.

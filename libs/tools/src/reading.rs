@@ -73,7 +73,7 @@ pub(crate) async fn list_posts(client: &Client, arguments: input::ListPosts) -> 
 
 pub(crate) async fn get_post(server: &Server, arguments: input::GetPost) -> Result<ToolResult, ToolError> {
     let post = server.client.show_post(arguments.post).await?.value;
-    Ok(ToolResult::new(stands(server, &post), "post", &post))
+    Ok(ToolResult::new(post_summary(server, &post), "post", &post))
 }
 
 fn summary(post: &Post) -> PostSummary {
@@ -114,7 +114,7 @@ pub(crate) fn segments(target: &PostPlatform) -> Vec<SegmentSummary> {
 }
 
 /// The state of a post as a sentence that is explicit about what is public.
-pub(crate) fn stands(server: &Server, post: &Post) -> String {
+pub(crate) fn post_summary(server: &Server, post: &Post) -> String {
     let id = post.id;
     match (&post.status, post.scheduled_at) {
         (PostStatus::Draft, _) => {

@@ -4,7 +4,7 @@ use client::{Client, CreateMedium, IdempotencyKey, NewPost, PostChanges, PostSta
 
 use crate::Server;
 use crate::input::{self, AfterCancel};
-use crate::reading::stands;
+use crate::reading::post_summary;
 use crate::result::{ToolError, ToolResult};
 
 pub(crate) async fn validate_post(client: &Client, post: &NewPost) -> Result<ToolResult, ToolError> {
@@ -25,12 +25,12 @@ pub(crate) async fn create_post(
         .map_err(|_| ToolError::Input("idempotency_key must have 1 to 255 visible ASCII characters".to_owned()))?;
     let created = server.client.create_post(post, Some(&key)).await?;
     if !created.replayed {
-        return Ok(ToolResult::new(stands(server, &created.value), "post", &created.value));
+        return Ok(ToolResult::new(post_summary(server, &created.value), "post", &created.value));
     }
     // `made` is the first response; the post may be public by now.
     let post = server.client.show_post(created.value.id).await?.value;
     Ok(ToolResult::new(
-        format!("This idempotency_key has already created this post. {}", stands(server, &post)),
+        format!("This idempotency_key has already created this post. {}", post_summary(server, &post)),
         "post",
         &post,
     ))
@@ -42,7 +42,7 @@ pub(crate) async fn change_post(
     changes: &PostChanges,
 ) -> Result<ToolResult, ToolError> {
     let post = server.client.change_post(arguments.post, changes, arguments.revision).await?.value;
-    Ok(ToolResult::new(stands(server, &post), "post", &post))
+    Ok(ToolResult::new(post_summary(server, &post), "post", &post))
 }
 
 pub(crate) async fn cancel_post(server: &Server, arguments: input::CancelPost) -> Result<ToolResult, ToolError> {
@@ -50,7 +50,7 @@ pub(crate) async fn cancel_post(server: &Server, arguments: input::CancelPost) -
         AfterCancel::Draft => {
             let unscheduled = PostChanges::unschedule();
             let post = server.client.change_post(arguments.post, &unscheduled, arguments.revision).await?.value;
-            Ok(ToolResult::new(stands(server, &post), "post", &post))
+            Ok(ToolResult::new(post_summary(server, &post), "post", &post))
         }
         AfterCancel::Delete => {
             server.client.delete_post(arguments.post, arguments.revision).await?;
@@ -74,7 +74,7 @@ pub(crate) async fn retry_post(server: &Server, arguments: input::RetryPost) -> 
     // Retries exactly the revision that was read.
     let revision = arguments.revision.unwrap_or(before.revision);
     let post = server.client.change_post(arguments.post, &changes, Some(revision)).await?.value;
-    Ok(ToolResult::new(stands(server, &post), "post", &post))
+    Ok(ToolResult::new(post_summary(server, &post), "post", &post))
 }
 
 pub(crate) async fn upload_media(client: &Client, file: &CreateMedium) -> Result<ToolResult, ToolError> {

@@ -1,3 +1,4 @@
+mod backoff;
 mod cancelled;
 mod counted;
 mod early;
@@ -8,7 +9,6 @@ mod leaked;
 mod moves_on;
 mod notified;
 mod paid;
-mod patient;
 mod stuck;
 mod threads;
 mod twice;
@@ -99,8 +99,8 @@ pub(crate) async fn check(history: &History<'_>) -> Vec<Broken> {
     broken.extend(moves_on::final_states_do_not_change(history));
     broken.extend(moves_on::refused_requests_change_nothing(history));
     broken.extend(paid::paid_look_ups_are_limited(history));
-    broken.extend(patient::retries_respect_the_backoff(history));
-    broken.extend(patient::duplicate_refusals_are_not_retried(history));
+    broken.extend(backoff::retries_respect_the_backoff(history));
+    broken.extend(backoff::duplicate_refusals_are_not_retried(history));
     broken.extend(leaked::credentials_are_not_logged(history));
     broken.extend(leaked::each_request_creates_one_post(history));
     broken

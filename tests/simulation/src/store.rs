@@ -37,16 +37,16 @@ pub(crate) use self::journal::{Journal, Version};
 pub(crate) use self::meter::Charge;
 use self::request::{Request, WrittenItem};
 use self::schema::PREFIX;
-use self::stale::Question;
+use self::stale::IndexQuery;
 use self::tables::Tables;
 use crate::faults::KillTime;
 use crate::port::Port;
 use crate::world::{SimulatedWorld, lock};
 
 /// A request that takes at least this long may arrive after its caller has given up.
-const PATIENCE: Duration = Duration::from_secs(1);
+const CALLER_TIMEOUT: Duration = Duration::from_secs(1);
 
-const BEHIND: Duration = Duration::from_secs(3);
+const INDEX_LAG: Duration = Duration::from_secs(3);
 
 /// Creates the tables of this thread in advance: creating them takes longer than emptying them.
 pub(crate) fn prepare_thread() {
@@ -93,7 +93,7 @@ struct Inner {
 
 impl fmt::Debug for SimulatedEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Wire")
+        f.write_str("SimulatedEndpoint")
     }
 }
 
@@ -133,7 +133,7 @@ impl Inner {
         let failed = respond(fault, request.transaction_items());
         call.die(KillTime::Before).await;
         let done = match fault.is_done() {
-            true if PATIENCE < call.there => Some(self.perform_detached(request, written, call.there).await),
+            true if CALLER_TIMEOUT < call.there => Some(self.perform_detached(request, written, call.there).await),
             true => {
                 call.go().await;
                 Some(self.perform(request, written))
@@ -164,10 +164,10 @@ impl Inner {
 
     fn query_index(&self, query: QueryRequest) -> Result<String, DynoxideError> {
         let is_stale = self.world.happens(self.world.probabilities.stale_index_probability);
-        let index_query = if is_stale { Question::from_request(&query) } else { None };
+        let index_query = if is_stale { IndexQuery::from_request(&query) } else { None };
         let mut output = self.tables.query(query)?;
         if let (Some(index_query), None) = (index_query, &output.last_evaluated_key) {
-            let at = self.world.now() - TimeDelta::from_std(self.world.up_to(BEHIND)).unwrap_or_default();
+            let at = self.world.now() - TimeDelta::from_std(self.world.up_to(INDEX_LAG)).unwrap_or_default();
             let items = output.items.unwrap_or_default();
             let earlier = index_query.items_at(at, &items, &lock(&self.journal));
             if let Some(earlier) = earlier.filter(|it| *it != items) {

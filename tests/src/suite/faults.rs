@@ -125,7 +125,7 @@ impl<'a> FaultFixture<'a> {
         seconds: u64,
     ) -> Result<PublishedPost> {
         if !expected_messages.is_empty() {
-            self.is_told(id, expected_messages).await?;
+            self.shows_message(id, expected_messages).await?;
         }
         let post = self.user.reaches(id, "published", seconds).await?;
         let target = &post["platforms"][0];
@@ -138,7 +138,7 @@ impl<'a> FaultFixture<'a> {
     }
 
     /// Waits until the post shows why it is not published yet; returns that message.
-    async fn is_told(&self, id: i64, expected: &[&str]) -> Result<String> {
+    async fn shows_message(&self, id: i64, expected: &[&str]) -> Result<String> {
         let what = format!("an error_message of post {id} with {expected:?}");
         let found = moment::eventually(Duration::from_secs(40), &what, || async {
             let post = self.user.show(id).await?;
@@ -158,7 +158,7 @@ impl<'a> FaultFixture<'a> {
     /// Connects the account again.
     async fn reconnect(&mut self) -> Result {
         let reconnected = self.user.connect(self.at).await?;
-        same(&reconnected["id"], &self.connection["id"], "id of the renewed connection")?;
+        same(&reconnected["id"], &self.connection["id"], "id of the connection after reconnecting")?;
         same(&reconnected["needs_reconnection"], &json!(false), "needs_reconnection")
     }
 }

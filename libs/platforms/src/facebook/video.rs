@@ -33,7 +33,7 @@ const LONGEST_PAUSE: TimeDelta = TimeDelta::seconds(30);
 
 /// How long a video may be processed before it is published all the same: Facebook continues to
 /// process it.
-const PATIENCE: TimeDelta = TimeDelta::minutes(8);
+const PROCESSING_LIMIT: TimeDelta = TimeDelta::minutes(8);
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct Video {
@@ -228,7 +228,7 @@ async fn upload_to_url(
         return Ok(usage.not_before(request.now + FIRST_LOOK, request.now));
     }
     let since = *there_at.get_or_insert(request.now);
-    if !status.is_worked_on() || since + PATIENCE < request.now {
+    if !status.is_worked_on() || since + PROCESSING_LIMIT < request.now {
         *is_ready = true;
         return Ok(request.now);
     }

@@ -13,7 +13,7 @@ use super::journal::{Journal, is_followed, text_of};
 use super::request::table_named;
 use super::schema::{Attributes, schema};
 
-pub(crate) struct Question {
+pub(crate) struct IndexQuery {
     table: TableSchema,
     index: Index,
     hash: AttributeValue,
@@ -22,7 +22,7 @@ pub(crate) struct Question {
     limit: usize,
 }
 
-impl Question {
+impl IndexQuery {
     /// `None` for queries that the simulator does not need to make stale: later pages, other
     /// orders, indexes of tables that the journal does not record.
     pub(crate) fn from_request(request: &QueryRequest) -> Option<Self> {
@@ -144,7 +144,7 @@ mod tests {
 
         let table = schema(storage::Table::Deliveries);
         let number = |it: DateTime<Utc>| Some(AttributeValue::N(it.timestamp_millis().to_string()));
-        let question = Question {
+        let query = IndexQuery {
             index: table.indexes[0],
             table,
             hash: AttributeValue::S("due#0".to_owned()),
@@ -152,7 +152,7 @@ mod tests {
             most: number(noon() + LEASE_DURATION),
             limit: 9,
         };
-        let then = |at| question.items_at(at, &[], &lock(&journal)).map(|it| it.len());
+        let then = |at| query.items_at(at, &[], &lock(&journal)).map(|it| it.len());
 
         assert_eq!(then(written_at - TimeDelta::seconds(1)), Some(0));
         assert_eq!(then(written_at + TimeDelta::seconds(1)), Some(1));

@@ -60,7 +60,7 @@ async fn post_waiting_for_reconnection_can_be_cancelled(deployment: &Deployment)
     faulty.arm(json!({ "kind": "revoke" })).await?;
     let id = faulty.schedule(&fresh("revoked and taken back")).await?;
     faulty.is_lost(30).await?;
-    faulty.is_told(id, &["onnect the account again"]).await?;
+    faulty.shows_message(id, &["onnect the account again"]).await?;
     let shown = faulty.user.show(id).await?;
     same(&shown["status"], &json!("scheduled"), "status of a post that waits for reconnection")?;
     same(&shown["platforms"][0]["status"], &json!("pending"), "status of its entry")?;
@@ -102,7 +102,7 @@ async fn lose_grant_by(deployment: &Deployment, kind: &str, seconds: u64) -> Res
 }
 
 async fn reconnect_and_ensure_published(mut faulty: FaultFixture<'_>, id: i64, content: &str) -> Result {
-    faulty.is_told(id, &["onnect the account again"]).await?;
+    faulty.shows_message(id, &["onnect the account again"]).await?;
     same(faulty.deployment.timeline(content).await?.len(), 0, "entries on the timeline")?;
 
     faulty.reconnect().await?;
@@ -117,7 +117,7 @@ async fn temporarily_failed_refresh_is_retried(deployment: &Deployment) -> Resul
     faulty.arm(json!({ "kind": "refresh_unreachable", "count": null })).await?;
 
     let id = faulty.schedule(&content).await?;
-    let message = faulty.is_told(id, &["cannot be refreshed now"]).await?;
+    let message = faulty.shows_message(id, &["cannot be refreshed now"]).await?;
     ensure!(!message.contains("onnect the account again"), "a temporary error asks for a reconnection: “{message}”");
     let path = format!("/connections/{}", integer(&faulty.connection, "id")?);
     let shown = faulty.user.api.get(&path).await?.ok(200)?;

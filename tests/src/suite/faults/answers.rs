@@ -57,7 +57,7 @@ async fn busy_platform_is_retried(deployment: &Deployment) -> Result {
     faulty.arm(json!({ "kind": "busy", "count": null })).await?;
 
     let id = faulty.schedule(&content).await?;
-    faulty.is_told(id, &["the sandbox is busy"]).await?;
+    faulty.shows_message(id, &["the sandbox is busy"]).await?;
     same(deployment.timeline(&content).await?.len(), 0, "entries on the timeline")?;
     faulty.disarm().await?;
     faulty.user.reaches(id, "published", 60).await?;

@@ -27,7 +27,7 @@ async fn faults_are_switched_on_and_off(deployment: &Deployment) -> Result {
     let row = "until it is switched off";
     ensure!(page_text(&armed).contains(row), "{}", armed.test_error("the armed fault is not shown"));
     let id = faulty.schedule(&fresh("on the page")).await?;
-    faulty.is_told(id, &["busy"]).await?;
+    faulty.shows_message(id, &["busy"]).await?;
     // Faults of other checks may be armed, too.
     let order = faulty.armed().await?["id"].to_string();
     let is_ours = |it: &Field| it.name == "order" && it.value.as_deref() == Some(&order);

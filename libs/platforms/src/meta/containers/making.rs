@@ -31,7 +31,7 @@ const FIRST_LOOK: TimeDelta = TimeDelta::seconds(2);
 const LONGEST_PAUSE: TimeDelta = TimeDelta::seconds(30);
 
 /// Videos take minutes.
-const PATIENCE: TimeDelta = TimeDelta::minutes(30);
+const PROCESSING_LIMIT: TimeDelta = TimeDelta::minutes(30);
 
 /// How many containers may fail for a temporary reason other than [`FailureCause::Fetch`].
 const MOST_LOST: u32 = 3;
@@ -323,8 +323,8 @@ async fn check_status(
             (container.is_ready, container.upload_url) = (true, None);
             Ok(ContainerStep::To(()))
         }
-        (ContainerStatus::Working, _) if container.at + PATIENCE < request.now => {
-            let reason = format!("it was still being processed after {} minutes", PATIENCE.num_minutes());
+        (ContainerStatus::Working, _) if container.at + PROCESSING_LIMIT < request.now => {
+            let reason = format!("it was still being processed after {} minutes", PROCESSING_LIMIT.num_minutes());
             Ok(ContainerStep::Nothing(FailedContainer::other(with_context(reason))))
         }
         (ContainerStatus::Working, file) => {
