@@ -48,6 +48,7 @@ use std::sync::Arc;
 use api::Api;
 use axum::Router;
 use axum::extract::FromRef;
+use axum::middleware::map_response_with_state;
 use axum::routing::{get, post};
 use cloud::events::EventBus;
 use cloud::seal::Sealer;
@@ -108,12 +109,7 @@ pub fn router(app: App) -> Router {
         .route("/account/connections/{connection}/choices/{option}", get(choices_page::show_choices))
         .route("/account/connections/{connection}/consent/{post}", get(consent_page::show_consent))
         .route("/connect/{state_token}", get(connect_page::show_connect_flow).post(connect_page::submit_connect_flow))
-        .route("/connect-links/brand.css", get(link_pages::show_brand_style))
-        .route("/connect-links/{link}", get(link_pages::show_link).post(link_pages::open_link))
-        .route("/connect-links/{link}/accounts", get(link_pages::show_link_accounts))
-        .route("/connect-links/{link}/consent", get(link_pages::consents::show_link_consent))
-        .route("/connect-links/{link}/connect", post(link_pages::connect_with_link))
-        .route("/connect-links/{link}/end", post(link_pages::end_link))
+        .merge(connect_link_pages(&app))
         .route("/connect/callback/{platform}", get(receive_callback::receive_callback))
         .route("/connect/callback/{platform}/{server}", get(receive_callback::receive_server_callback))
         .route("/connect/deauthorize/{platform}", post(receive_deauthorization::deauthorize))
@@ -123,6 +119,17 @@ pub fn router(app: App) -> Router {
         )
         .route("/connect/client/{platform}", get(show_client_document::show_client_document))
         .with_state(app)
+}
+
+fn connect_link_pages(app: &App) -> Router<App> {
+    Router::new()
+        .route("/connect-links/brand.css", get(link_pages::show_brand_style))
+        .route("/connect-links/{link}", get(link_pages::show_link).post(link_pages::open_link))
+        .route("/connect-links/{link}/accounts", get(link_pages::show_link_accounts))
+        .route("/connect-links/{link}/consent", get(link_pages::consents::show_link_consent))
+        .route("/connect-links/{link}/connect", post(link_pages::connect_with_link))
+        .route("/connect-links/{link}/end", post(link_pages::end_link))
+        .layer(map_response_with_state(app.clone(), link_pages::with_branded_error))
 }
 
 api::routes!(

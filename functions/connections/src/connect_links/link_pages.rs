@@ -6,7 +6,7 @@
 
 pub(crate) mod consents;
 
-use api::page::{Page, PageForm, PlatformMark};
+use api::page::{Page, PageError, PageForm, PlatformMark};
 use api::{ClientIp, GuestCookie, Segments};
 use askama::Template;
 use axum::extract::State;
@@ -41,7 +41,7 @@ struct Offer {
     name: &'static str,
     title: String,
     mark: PlatformMark,
-    /// What the customer permits, for a sentence.
+    /// The permissions that the customer gives, for a sentence.
     permissions: &'static str,
 }
 
@@ -206,6 +206,14 @@ pub(crate) async fn end_link(
 pub(crate) async fn show_brand_style(State(app): State<App>) -> Response {
     let headers = [(CONTENT_TYPE, "text/css; charset=utf-8"), (CACHE_CONTROL, "public, max-age=300")];
     (headers, app.connect_links.brand.style_sheet()).into_response()
+}
+
+/// Shows the operator's brand on error pages, too: customers do not know this service.
+pub(crate) async fn with_branded_error(State(app): State<App>, mut response: Response) -> Response {
+    match response.extensions_mut().remove::<PageError>() {
+        Some(error) => error.into_branded_response(&app.connect_links.brand),
+        None => response,
+    }
 }
 
 impl App {

@@ -160,3 +160,16 @@ async fn link_offers_only_its_platforms() {
     let form = harness.visit_in(&browser, &asked).await;
     assert!(form.html.contains(&harness.recipient()) && form.html.contains("name=\"server\""), "{}", form.html);
 }
+
+#[tokio::test]
+async fn error_page_of_a_link_shows_the_brand() {
+    let harness = Harness::new().await;
+    let link = a_link(&harness, json!({})).await;
+    let (_, accounts) = open(&harness, &link).await;
+
+    for (path, status) in [("/connect-links/unknown", 404), (accounts.as_str(), 403)] {
+        let page = harness.visit_in(&Browser::default(), path).await;
+        assert_eq!(page.status, status, "{}", page.html);
+        assert!(page.html.contains("class=\"branded\""), "{}", page.html);
+    }
+}

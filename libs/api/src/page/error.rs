@@ -4,10 +4,11 @@ use http::StatusCode;
 use http::header::RETRY_AFTER;
 use storage::StorageError;
 
-use super::Page;
+use super::{Brand, Page};
 
 pub type PageResult<T> = Result<T, PageError>;
 
+/// Its response has it as an extension, for [`PageError::into_branded_response`] in a layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageError {
     status: StatusCode,
@@ -104,6 +105,31 @@ impl PageError {
             .with_retry_after(wait)
     }
 
+    pub fn into_branded_response(self, brand: &Brand) -> Response {
+        self.into_response_with(Some(brand))
+    }
+
+    fn into_response_with(self, brand: Option<&Brand>) -> Response {
+        let inner = ErrorPage { title: &self.title, text: &self.text, next: self.next.as_ref() };
+        let body = match inner.render() {
+            Ok(body) => body,
+            Err(error) => {
+                tracing::error!(%error, "error page could not be rendered");
+                return (self.status, self.text).into_response();
+            }
+        };
+        let page = Page::raw(self.title.clone(), body).status(self.status);
+        let mut response = match brand {
+            Some(brand) => page.branded(brand).into_response(),
+            None => page.into_response(),
+        };
+        if let Some(wait) = self.wait {
+            response.headers_mut().insert(RETRY_AFTER, wait.into());
+        }
+        response.extensions_mut().insert(self);
+        response
+    }
+
     fn unavailable() -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -143,19 +169,6 @@ impl From<askama::Error> for PageError {
 
 impl IntoResponse for PageError {
     fn into_response(self) -> Response {
-        let inner = ErrorPage { title: &self.title, text: &self.text, next: self.next.as_ref() };
-        match inner.render() {
-            Ok(body) => {
-                let mut response = Page::raw(self.title.clone(), body).status(self.status).into_response();
-                if let Some(wait) = self.wait {
-                    response.headers_mut().insert(RETRY_AFTER, wait.into());
-                }
-                response
-            }
-            Err(error) => {
-                tracing::error!(%error, "error page could not be rendered");
-                (self.status, self.text).into_response()
-            }
-        }
+        self.into_response_with(None)
     }
 }
