@@ -33,6 +33,8 @@ pub enum Event {
     ConnectionMade,
     ConnectionRemoved,
     ConnectLinkMade,
+    /// The consent that a platform requires for a post.
+    ConsentGiven,
     WebhookMade,
     WebhookChanged,
     WebhookRotated,
@@ -61,6 +63,7 @@ impl Event {
             Self::ConnectionMade => "connection_made",
             Self::ConnectionRemoved => "connection_removed",
             Self::ConnectLinkMade => "connect_link_made",
+            Self::ConsentGiven => "consent_given",
             Self::WebhookMade => "webhook_made",
             Self::WebhookChanged => "webhook_changed",
             Self::WebhookRotated => "webhook_rotated",
@@ -159,54 +162,22 @@ impl<'a> Entry<'a> {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
-    use std::sync::{Arc, Mutex};
-
-    use serde_json::{Value, json};
-    use tracing_subscriber::fmt::MakeWriter;
-    use tracing_subscriber::layer::SubscriberExt;
-    use tracing_subscriber::{Layer, fmt};
+    use serde_json::json;
 
     use super::*;
-    use crate::aws::levels;
-
-    #[derive(Clone, Default)]
-    struct Lines(Arc<Mutex<Vec<u8>>>);
-
-    impl io::Write for Lines {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().extend(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    impl MakeWriter<'_> for Lines {
-        type Writer = Self;
-
-        fn make_writer(&self) -> Self {
-            self.clone()
-        }
-    }
+    use crate::testing::LogLines;
 
     #[test]
     fn entry_is_written_at_every_log_level_with_shortened_hash() {
-        let lines = Lines::default();
-        let layer = fmt::layer().json().with_writer(lines.clone()).with_filter(levels(Some("error")));
+        let log = LogLines::record("error");
         let hash = token::hash("secret");
 
-        tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
-            tracing::info!("not this");
-            let entry = Entry::new(Event::TokenIssued).user(UserId::new(7).unwrap()).token(&hash);
-            entry.address([192, 0, 2, 1].into()).write();
-        });
+        tracing::info!("not this");
+        let entry = Entry::new(Event::TokenIssued).user(UserId::new(7).unwrap()).token(&hash);
+        entry.address([192, 0, 2, 1].into()).write();
 
-        let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
-        let line: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(line["target"], "audit");
+        let lines = log.lines();
+        assert_eq!((lines.len(), &lines[0]["target"]), (1, &json!("audit")));
         let fields = json!({
             "event": "token_issued",
             "user_id": 7,
@@ -214,6 +185,6 @@ mod tests {
             "address": "192.0.2.1",
             "message": "audit",
         });
-        assert_eq!(line["fields"], fields);
+        assert_eq!(lines[0]["fields"], fields);
     }
 }

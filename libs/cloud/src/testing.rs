@@ -1,4 +1,6 @@
-//! A bucket for tests, on an in-process S3 server; and the configuration of clients of fakes.
+//! A bucket for tests, on an in-process S3 server; the configuration of clients of fakes; and the log of a test.
+
+mod log_lines;
 
 use aws_config::retry::RetryConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
@@ -10,6 +12,7 @@ use s3s_fs::FileSystem;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 
+pub use self::log_lines::LogLines;
 use crate::bucket::{Bucket, BucketConfig};
 use crate::sdk_http;
 

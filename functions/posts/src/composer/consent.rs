@@ -6,6 +6,7 @@ use api::{ClientIp, Fields, Segments, SignedIn};
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use chrono::{DateTime, Utc};
+use cloud::audit::{self, Event};
 use domain::id::{ConnectionId, MediaId};
 use domain::media::MediaPath;
 use domain::post::{Authority, Changes, IfMatch, NewTarget, Post, PostStatus, Target, TargetStatus};
@@ -62,11 +63,17 @@ pub(crate) async fn submit_consent(
     let (id, GivenConsent { account, entries, problem, .. }) = (post.post_id, consent);
     let page = |account, problem| Redirect::to(&consent_page(account, id, asked, at, problem)).into_response();
     match form.change(address, post, request).await? {
-        None => Ok(match (problem, next) {
-            (Some(problem), _) => page(account, Some(problem)),
-            (None, Some(next)) => page(next, None),
-            (None, None) => redirect(id, action, &entries).into_response(),
-        }),
+        None => {
+            if problem.is_none() {
+                let entry = audit::Entry::new(Event::ConsentGiven).user(session.user);
+                entry.connection(account).address(address.0).write();
+            }
+            Ok(match (problem, next) {
+                (Some(problem), _) => page(account, Some(problem)),
+                (None, Some(next)) => page(next, None),
+                (None, None) => redirect(id, action, &entries).into_response(),
+            })
+        }
         Some(report) => {
             let post = find(&app, &session, &id.to_string()).await?;
             Ok(form.render(Some(&post), &entries, report).await?.into_response())

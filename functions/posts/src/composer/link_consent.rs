@@ -2,10 +2,11 @@
 //! shows the page of the link; it explains what has changed, and ends the link.
 
 use api::page::{PageError, PageForm, PageResult, link_consent_page};
-use api::{GuestCookie, RequestedLink, Segments};
+use api::{ClientIp, GuestCookie, RequestedLink, Segments};
 use axum::extract::State;
 use axum::response::Redirect;
 use chrono::{DateTime, Utc};
+use cloud::audit::{self, Event};
 use domain::connect_link::LinkError;
 use domain::connection::Connection;
 use domain::id::ConnectionId;
@@ -31,6 +32,7 @@ enum LinkPost {
 pub(crate) async fn submit_link_consent(
     State(app): State<App>,
     cookie: Option<GuestCookie>,
+    address: ClientIp,
     Segments((key, account)): Segments<(String, String)>,
     PageForm(given): PageForm<Entries, FORM_KIB>,
 ) -> PageResult<Redirect> {
@@ -38,7 +40,7 @@ pub(crate) async fn submit_link_consent(
     visit.cookie.check(given.get("csrf"))?;
     match find_post(&app, &visit).await? {
         LinkPost::Found(post) => {
-            let stored = store_consent(&app, &visit, *post, &account, &given).await;
+            let stored = store_consent(&app, &visit, address, *post, &account, &given).await;
             stored.map_err(|error| error.with_link(link_consent_page(&visit.key, None), "Go back to the post"))
         }
         LinkPost::None(page) => Ok(page),
@@ -48,6 +50,7 @@ pub(crate) async fn submit_link_consent(
 async fn store_consent(
     app: &App,
     visit: &RequestedLink,
+    address: ClientIp,
     post: Post,
     account: &str,
     given: &Entries,
@@ -70,7 +73,13 @@ async fn store_consent(
         check_publishable(app, &post, &request, target.connection_id, connections, now)?;
     }
     match app.scheduling.change_post(owner, post, request).await.map_err(PostsError::from)? {
-        Changed::Done(_) => Ok(page(consent.problem)),
+        Changed::Done(_) => {
+            if consent.problem.is_none() {
+                let entry = audit::Entry::new(Event::ConsentGiven).user(owner.user_id).limited_to(owner.limited_to);
+                entry.connection(consent.account).address(address.0).write();
+            }
+            Ok(page(consent.problem))
+        }
         Changed::NotThere | Changed::DraftsOnly => Ok(page(None)),
         Changed::Stale | Changed::NeedsRevision => Err(PostsError::Stale.into()),
         // The reason is about the user, whom the customer may not know.

@@ -11,6 +11,7 @@ use cloud::bucket::{Bucket, BucketConfig};
 use cloud::events::EventBridge;
 use cloud::pictures::SqsPictureQueue;
 use cloud::queue::SqsQueue;
+use cloud::testing::LogLines;
 use domain::clock::Clock;
 use domain::connect_link::{ConnectLink, LinkConsents};
 use domain::connection::{AccountInfo, Connection};
@@ -23,6 +24,7 @@ use domain::testing::{a_connect_link, a_connection, a_post, a_profile, a_user, a
 use domain::user::User;
 use http_body_util::BodyExt;
 use scheduling::{PostRules, RollUps, Scheduling};
+use serde_json::json;
 use storage::{PostWrite, Store};
 use tower::ServiceExt;
 
@@ -198,6 +200,27 @@ async fn consent_is_stored_for_its_account_and_nothing_is_scheduled() {
     assert_eq!((second, &post.media), (&visited.post.targets[1], &visited.post.media));
     visited.agree(1, "visibility=SELF_ONLY").await;
     assert_eq!(visited.consents().await, [true, true]);
+}
+
+#[tokio::test]
+async fn audit_trail_has_each_consent_and_no_refused_choice() {
+    let log = LogLines::record("off");
+    let visited = Visited::new().await;
+
+    visited.agree(0, "visibility=SELF_ONLY&disclose=on&brand_content=on").await;
+    visited.agree(1, "visibility=EVERYONE").await;
+
+    let lines = log.lines();
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    let fields = json!({
+        "event": "consent_given",
+        "user_id": visited.user.user_id,
+        "connection_id": visited.accounts[1].connection_id,
+        "profile_id": visited.profile.profile_id,
+        "address": "0.0.0.0",
+        "message": "audit",
+    });
+    assert_eq!(lines[0]["fields"], fields);
 }
 
 #[tokio::test]
