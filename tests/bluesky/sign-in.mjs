@@ -69,7 +69,7 @@ async function fillIn(person) {
   await page.locator('form').filter({ has: field }).getByRole('button').first().click();
 }
 
-// Answers what the browser asks of `origin` with what `target` says. No proxy could, for nobody has a
+// Responds to requests for `origin` with the responses of `target`. No proxy could, because none has a
 // certificate of that origin; and Playwright's own routes are not asked about redirects.
 async function answerFor({ page, complaints }, origin, target) {
   const session = await page.context().newCDPSession(page);

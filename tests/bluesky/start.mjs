@@ -133,7 +133,7 @@ let stopping = false;
 async function stop() {
   if (stopping) return;
   stopping = true;
-  // Somebody may keep a connection open.
+  // A client may keep a connection open.
   setTimeout(end, 3000).unref();
   await pds.destroy();
   await plc.destroy();

@@ -1,7 +1,7 @@
 // An account on every fake, connected by hand, and one post to all of them; and what
 // Instagram alone makes of files: a reel and a carousel.
 
-// What stands on the page of fakes: each platform, and what to type for it.
+// The page of fakes lists each platform, and what to type for it.
 async function fakes(page) {
   return page.locator('main section.card').evaluateAll((cards) => cards.map((card) => ({
     name: card.id,
@@ -58,7 +58,7 @@ async function connect(tools, { name, title, answers }, token) {
     // Another form of our pages signs out.
     const form = page.locator(isOurs ? 'form[action^="/connect/"]' : 'form').first();
     if (isOurs && !(await form.count())) {
-      // It leads to the platform by itself.
+      // It leads to the platform automatically.
       await page.waitForURL((it) => it.origin !== ready.origin);
       continue;
     }

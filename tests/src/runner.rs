@@ -12,7 +12,7 @@ use crate::{
 
 pub struct Check {
     pub area: &'static str,
-    /// What holds when the check passes.
+    /// The claim that holds when the check passes.
     pub name: &'static str,
     /// Checks of one lane run one after the other; those without a lane run at any time.
     pub lane: Option<&'static str>,

@@ -123,7 +123,7 @@ fn runbook_names_existing_sections_widgets_and_messages() {
     let messages: Names = between(&runbook, "message = \"", "\"").into_iter().map(str::to_owned).collect();
     assert!(!messages.is_empty(), "queries ask for messages");
     for message in messages {
-        assert!(sources.contains(&format!("\"{message}\"")), "nobody logs {message:?}");
+        assert!(sources.contains(&format!("\"{message}\"")), "no source logs {message:?}");
     }
 }
 
@@ -192,7 +192,7 @@ fn every_function_has_alarms() {
     for folder in FUNCTIONS {
         let function = function_name(folder);
         let responses = integrations.contains_key(function.replace("Function", "Integration").as_str());
-        assert!(responses || watches("Errors", &json!({ "Ref": function })), "nobody hears when {folder} fails");
+        assert!(responses || watches("Errors", &json!({ "Ref": function })), "no alarm watches {folder}");
     }
 }
 

@@ -141,7 +141,7 @@ pub(crate) async fn decide(
     redirect_page(&api, &session, &request, result)
 }
 
-/// A page that redirects by itself: a redirect response would follow a form, and the policy of our
+/// A page that redirects automatically: a redirect response would follow a form, and the policy of our
 /// pages lets no form lead to another site.
 fn redirect_page(
     api: &Api,

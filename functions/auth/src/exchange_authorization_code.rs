@@ -91,7 +91,7 @@ async fn exchange(
         profile_id: request.profile_id,
         ..TokenGrant::made(owner, request.scopes.clone(), now, expires_at)
     };
-    // Nobody has the token yet, so a mark without one opens nothing.
+    // The client does not have the token yet, so a mark without one opens nothing.
     api.store.mark_token(owner, &token_hash, request.created_at, expires_at).await?.ok_or(AuthError::InvalidGrant)?;
     if api.store.exchange_authorization(hash, code_hash, &token_hash, &grant).await? == WriteOutcome::Applied {
         return Ok((token, grant));

@@ -89,7 +89,7 @@ async fn exchange(
         profile_id: device.profile_id,
         ..TokenGrant::made(owner, device.scopes.clone(), now, expires_at)
     };
-    // Nobody has the token yet, so a mark without one opens nothing.
+    // The client does not have the token yet, so a mark without one opens nothing.
     let user =
         api.store.mark_token(owner, &hash, device.created_at, expires_at).await?.ok_or(AuthError::InvalidDeviceCode)?;
     if api.store.exchange_device(device_hash, device, redeemed, &hash, &grant).await? == WriteOutcome::Applied {

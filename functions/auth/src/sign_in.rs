@@ -123,7 +123,7 @@ pub(crate) async fn sign_out(
 /// The page after signing out here. It redirects to the issuer, so that the issuer does not silently
 /// approve the next sign-in of this browser.
 ///
-/// The page redirects by itself, because a redirect response would follow a form, and the policy of
+/// The page redirects automatically, because a redirect response would follow a form, and the policy of
 /// our pages lets no form lead to another site.
 pub(crate) async fn signed_out(app: &App, cookie: HeaderValue) -> PageResult<Response> {
     let issuer = match &app.method {

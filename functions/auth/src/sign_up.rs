@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn empty_list_allows_nobody() {
+    fn empty_list_allows_no_address() {
         assert!(SignUp::default().admits("one@example.com", false));
         assert!(!SignUp::listed(" , ").admits("one@example.com", true));
     }

@@ -31,7 +31,7 @@ struct FormPage<'a> {
     title: &'a str,
     recipient: &'a Recipient,
     is_guest: bool,
-    /// What a guest permits, for a sentence.
+    /// The permissions that a guest gives, for a sentence.
     permissions: &'static str,
     /// Whether the platform asks for consent. It does not when a typed secret alone gives access.
     is_asked_there: bool,

@@ -138,7 +138,7 @@ mod tests {
 
     use crate::testing::Harness;
 
-    /// What the test platform accepts as signed: `signed:` and the grant.
+    /// A body that the test platform accepts as signed: `signed:` and the grant.
     fn form(message: &str) -> String {
         format!("signed_request={message}")
     }

@@ -358,7 +358,7 @@ fn has_no_post(refusal: &ErrorResponse, again: bool) -> bool {
     !is_used && (!again || refusal.status == 422)
 }
 
-/// The column in which a field of the API stands.
+/// The column of a field of the API.
 fn column(field: &str) -> &'static str {
     match field.split('.').collect::<Vec<_>>().as_slice() {
         ["scheduled_at", ..] => "at",

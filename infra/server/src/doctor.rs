@@ -26,7 +26,7 @@ const MIN_FREE_BYTES: u64 = 1024 * 1024 * 1024;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     pub name: String,
-    /// What was found, or what to do.
+    /// The finding, or the action to take.
     pub result: Result<String, String>,
 }
 

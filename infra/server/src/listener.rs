@@ -71,7 +71,7 @@ impl Tls {
     }
 }
 
-/// What accepts connections: with a certificate that was loaded, or is ordered.
+/// The acceptor of connections: with a certificate that was loaded, or is ordered.
 pub enum Acceptor {
     Plain,
     Files(RustlsConfig),

@@ -101,7 +101,7 @@ enum Failure {
     Target { target: String, reason: String },
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// What was found is printed already.
+    /// The findings are printed already.
     #[error("some checks failed")]
     Unhealthy,
     #[error("the service is not ready: {0}")]

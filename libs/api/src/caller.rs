@@ -24,7 +24,7 @@ use crate::scope_guard::Needs;
 #[derive(Clone, Debug)]
 pub struct Caller<N: Needs> {
     pub owner: Owner,
-    /// What the request creates belongs to this profile.
+    /// The profile of resources that the request creates.
     pub of_profile: Option<ProfileRef>,
     pub ip: IpAddr,
     pub scopes: Scopes,

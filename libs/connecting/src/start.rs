@@ -32,7 +32,7 @@ pub(crate) struct PendingAuthorization {
     pub(crate) memory: Option<String>,
     /// The host that the user named. Calls to it need a permit.
     pub(crate) host: Option<String>,
-    /// What the user does to approve; `None` when the platform redirects to us instead.
+    /// The instruction for the user to approve; `None` when the platform redirects to us instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) instructions: Option<Instructions>,
 }

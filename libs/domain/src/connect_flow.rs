@@ -58,7 +58,7 @@ pub struct ConnectFlow {
     /// The platform is not polled for an approval before this time.
     #[serde(default, with = "chrono::serde::ts_milliseconds_option", skip_serializing_if = "Option::is_none")]
     pub next_check_at: Option<DateTime<Utc>>,
-    /// What the next state needs, sealed for this flow.
+    /// The data that the next state needs, sealed for this flow.
     #[serde(skip)]
     pub sealed: Option<Vec<u8>>,
 }

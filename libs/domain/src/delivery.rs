@@ -156,7 +156,7 @@ pub struct Delivery {
     pub write_id: u64,
 }
 
-/// What names a delivery and everything that its next step needs, so that a worker can read it in one call.
+/// The name of a delivery and everything that its next step needs, so that a worker can read it in one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeliveryIds {
     pub user_id: UserId,

@@ -20,7 +20,7 @@ pub enum Direction {
     Desc,
 }
 
-/// What determines the position of a post in a list.
+/// The sort key of a post in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     scheduled_at: Option<DateTime<Utc>>,

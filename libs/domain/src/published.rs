@@ -12,7 +12,7 @@ pub struct Published {
     pub at: DateTime<Utc>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// What a reply to it needs in addition to the id, in the adapter's own form.
+    /// The data that a reply to it needs in addition to the id, in the adapter's own form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handle: Option<String>,
     /// Whether the platform has given it to a person, who finishes it in the platform's app. It is not public yet, and

@@ -48,7 +48,7 @@ pub struct Rules {
     /// The most replies that can continue a post as a thread; 0 where there are none.
     #[serde(default)]
     pub max_thread: u32,
-    /// What a post costs the operator; `None` if nothing.
+    /// The cost of a post for the operator; `None` if nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
 }

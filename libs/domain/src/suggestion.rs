@@ -1,4 +1,4 @@
-//! The known name that a mistyped name probably stands for.
+//! The known name that a mistyped name probably means.
 
 /// The known name that differs from `name` in the fewest letters; `None` when all of them differ in
 /// more than a third of the letters, because a far guess misleads.

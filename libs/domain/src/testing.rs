@@ -28,7 +28,7 @@ pub fn noon() -> DateTime<Utc> {
     Utc.with_ymd_and_hms(2026, 11, 21, 12, 0, 0).single().unwrap_or_default()
 }
 
-/// Ids of a clock that stands at noon, all different.
+/// Ids of a clock that always shows noon, all different.
 pub fn ids() -> Ids {
     static AT_NOON: LazyLock<Ids> = LazyLock::new(|| Ids::new(Clock::manual(noon()), Random::Os));
     AT_NOON.clone()

@@ -19,7 +19,7 @@ pub struct InvalidTimeZone;
 #[error("{} does not exist in {city}, because clocks go forward; use {}", .local.format("%H:%M"), .later.format("%H:%M"))]
 pub struct SkippedTime {
     pub local: NaiveDateTime,
-    /// What a clock shows that was not set forward yet.
+    /// The time on a clock that was not set forward yet.
     pub later: NaiveDateTime,
     pub city: String,
 }

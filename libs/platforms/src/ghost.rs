@@ -7,7 +7,7 @@
 //! - A post has a slug that we can choose. A second post with the same slug gets a number appended, so a draft is
 //!   looked up before it is created.
 //! - One call by the draft's id publishes it and changes its slug at the same time. The call names the time of the
-//!   last change, which is read right before, and is refused if somebody has changed the draft since.
+//!   last change, which is read right before, and is refused if the draft has been changed since.
 //! - An e-mail cannot be called back. It is sent by the publish call, only if that names a newsletter.
 //!
 //! Preparation uploads the files and creates the draft with its full content, under a slug that no other post has. So

@@ -19,7 +19,7 @@ pub(crate) struct PlatformSummary {
     pub(crate) name: String,
     pub(crate) title: String,
     pub(crate) usable: bool,
-    /// What the operator has not provided: settings, credentials or audit.
+    /// Not provided by the operator yet: settings, credentials or audit.
     pub(crate) missing: Vec<String>,
     pub(crate) access: String,
 }

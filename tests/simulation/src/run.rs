@@ -63,7 +63,7 @@ async fn play(seed: u64, scenario: &Scenario, logs: &Logs) -> Report {
             break;
         }
     }
-    user_actions.await.expect("nobody panics");
+    user_actions.await.expect("no task panics");
     judge(seed, &deployment, &users, detector, logs).await
 }
 

@@ -159,7 +159,7 @@ impl Inner {
             tokio::time::sleep(after).await;
             store.perform(request, written)
         });
-        performed.await.expect("nobody ends it")
+        performed.await.expect("no task ends it")
     }
 
     fn query_index(&self, query: QueryRequest) -> Result<String, DynoxideError> {

@@ -83,7 +83,7 @@ impl People {
             tasks.spawn(Owner::new(Arc::clone(self), index, account.clone()).live());
         }
         while let Some(ended) = tasks.join_next().await {
-            ended.expect("nobody panics");
+            ended.expect("no task panics");
         }
     }
 

@@ -24,10 +24,10 @@ pub(super) fn attacks() -> Vec<Attack> {
 
 const MIN_COMBINATIONS: usize = 1000;
 
-/// What belongs to one profile, or to a user alone.
-struct World {
+/// The data of one profile, or of a user without a profile.
+struct Tenant {
     name: &'static str,
-    /// Sees this world and, if it is not limited to a profile, the other worlds of the user.
+    /// Sees this tenant and, if it is not limited to a profile, the other tenants of the user.
     api: Api,
     profile: Option<i64>,
     connection: i64,
@@ -38,11 +38,11 @@ struct World {
     delivery: String,
     /// Of a connect flow.
     state: String,
-    /// A text that is in everything of this world, and is its label, its external id and its idempotency key.
+    /// A text that is in everything of this tenant, and is its label, its external id and its idempotency key.
     mark: String,
 }
 
-impl World {
+impl Tenant {
     async fn create(name: &'static str, user: &mut User<'_>, profile: Option<i64>, mark: String) -> Result<Self> {
         let connection = integer(&user.connect(0).await?, "id")?;
         let media = user.picture().await?;
@@ -97,7 +97,7 @@ impl World {
     }
 }
 
-/// Drops what changes by itself: URLs of files, the time that is left, and whether an endpoint
+/// Drops values that change without a request: URLs of files, the time that is left, and whether an endpoint
 /// responds.
 fn without_volatile(value: Value) -> Value {
     const VOLATILE: [&str; 3] = ["media", "expires_in", "failing_since"];
@@ -132,7 +132,7 @@ async fn operations_with_ids(deployment: &Deployment) -> Result<Vec<(Method, Str
 }
 
 /// In each way to write the path.
-fn paths_to(victim: &World, template: &str) -> Vec<String> {
+fn paths_to(victim: &Tenant, template: &str) -> Vec<String> {
     let mut paths = vec![String::new()];
     for part in template.split('/').filter(|it| !it.is_empty()) {
         let Some(name) = part.strip_prefix('{').and_then(|it| it.strip_suffix('}')) else {
@@ -156,14 +156,14 @@ struct Attempts<'a> {
 
 impl Attempts<'_> {
     /// Checks that a response has one of these statuses, and nothing of the victim.
-    fn check(&mut self, victim: &World, response: &HttpResponse, statuses: &[u16]) -> Result {
+    fn check(&mut self, victim: &Tenant, response: &HttpResponse, statuses: &[u16]) -> Result {
         self.count += 1;
         ensure!(statuses.contains(&response.status), "{}", response.test_error(&format!("towards {}", victim.name)));
         ensure!(!response.text.contains(&victim.mark), "{}", response.test_error(&format!("shows {}", victim.name)));
         Ok(())
     }
 
-    async fn on_paths(&mut self, own: &World, victim: &World, operations: &[(Method, String)]) -> Result {
+    async fn on_paths(&mut self, own: &Tenant, victim: &Tenant, operations: &[(Method, String)]) -> Result {
         for (method, template) in operations {
             let body = match template.as_str() {
                 "/posts/{post}" => json!({ "content": "stolen" }),
@@ -183,7 +183,7 @@ impl Attempts<'_> {
         self.check(victim, &own.api.post(&mixed, &json!({})).await?, &[404])
     }
 
-    async fn in_bodies(&mut self, own: &World, victim: &World) -> Result {
+    async fn in_bodies(&mut self, own: &Tenant, victim: &Tenant) -> Result {
         let mine = json!({ "connected_account_id": own.connection });
         let entries = [
             json!({ "platforms": [{ "connected_account_id": victim.connection }] }),
@@ -213,7 +213,7 @@ impl Attempts<'_> {
         self.check(victim, &own.api.post(&connect, &json!({})).await?, &[422])
     }
 
-    async fn by_filters_and_keys(&mut self, own: &World, victim: &World) -> Result {
+    async fn by_filters_and_keys(&mut self, own: &Tenant, victim: &Tenant) -> Result {
         let mut filters = vec![
             format!("/posts?external_id={}", victim.mark),
             format!("/posts?label={}", victim.mark),
@@ -242,10 +242,10 @@ async fn everything_of_others(deployments: &AttackTargets) -> Result<String> {
     let deployment = deployments.lifted();
     let operations = operations_with_ids(deployment).await?;
     let (mut user, mut other) = (deployment.new_user().await?, deployment.new_user().await?);
-    let own = World::create("the user", &mut user, None, fresh("mark")).await?;
+    let own = Tenant::create("the user", &mut user, None, fresh("mark")).await?;
     let harbor = in_profile("a profile", &mut user).await?;
     let pier = in_profile("another profile", &mut user).await?;
-    let others = World::create("another user", &mut other, None, fresh("mark")).await?;
+    let others = Tenant::create("another user", &mut other, None, fresh("mark")).await?;
     let theirs = in_profile("a profile of another user", &mut other).await?;
     // Who tries, and whose things.
     let pairs = [
@@ -255,10 +255,10 @@ async fn everything_of_others(deployments: &AttackTargets) -> Result<String> {
         (&own, vec![&others, &theirs]),
         (&others, vec![&own, &harbor, &pier]),
     ];
-    let worlds = [&own, &harbor, &pier, &others, &theirs];
+    let tenants = [&own, &harbor, &pier, &others, &theirs];
     let mut before = Vec::new();
-    for world in worlds {
-        before.push(world.snapshot().await?);
+    for tenant in tenants {
+        before.push(tenant.snapshot().await?);
     }
 
     let mut attempts = Attempts { deployment, count: 0 };
@@ -270,22 +270,22 @@ async fn everything_of_others(deployments: &AttackTargets) -> Result<String> {
         }
     }
 
-    for (world, before) in worlds.into_iter().zip(before) {
-        let after = world.snapshot().await?;
-        ensure!(after == before, "{} has changed from {before:?} to {after:?}", world.name);
+    for (tenant, before) in tenants.into_iter().zip(before) {
+        let after = tenant.snapshot().await?;
+        ensure!(after == before, "{} has changed from {before:?} to {after:?}", tenant.name);
     }
     ensure!(MIN_COMBINATIONS <= attempts.count, "only {} combinations", attempts.count);
     Ok(format!("{} combinations, 0 reads, 0 writes", attempts.count))
 }
 
-async fn in_profile(name: &'static str, user: &mut User<'_>) -> Result<World> {
+async fn in_profile(name: &'static str, user: &mut User<'_>) -> Result<Tenant> {
     let mark = fresh("mark");
     let profile = json!({ "name": mark, "external_id": mark });
     let profile = integer(&user.api.post("/profiles", &profile).await?.ok(201)?, "id")?;
     let email = user.email.clone();
     let limited = user.deployment.limited_grant(&mut user.browser, &email, profile).await?;
     let unlimited = std::mem::replace(&mut user.api, limited);
-    let world = World::create(name, user, Some(profile), mark).await;
+    let tenant = Tenant::create(name, user, Some(profile), mark).await;
     user.api = unlimited;
-    world
+    tenant
 }

@@ -19,9 +19,9 @@ use crate::{
 pub(super) fn attacks() -> Vec<Attack> {
     attacks!(16, [
         "a program is described at a private address, by a redirect, under another's address, or without end",
-            "400, and nobody is sent anywhere" => invalid_client_documents;
+            "400, and no redirect" => invalid_client_documents;
         "a program wants its code sent to an address that its description does not name",
-            "400, and nobody is sent anywhere" => unlisted_redirect_uris;
+            "400, and no redirect" => unlisted_redirect_uris;
         "a code is exchanged by another program, without its secret, and a second time",
             "invalid_grant, and the second time ends the token" => stolen_codes;
         "another user decides about a stolen request",

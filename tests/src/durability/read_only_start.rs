@@ -51,7 +51,7 @@ pub(super) async fn check(shim: &Shim) -> Result<Measured> {
     Ok(Measured { starts: 5, ..Measured::default() })
 }
 
-/// What the program printed; an error if it succeeds.
+/// The output of the program; an error if it succeeds.
 async fn output_of_failed(name: &str, mut program: Command) -> Result<String> {
     let folder = tempfile::TempDir::new()?;
     let printed = folder.path().join("printed");

@@ -19,7 +19,7 @@ use super::{
     rng::Rng,
 };
 
-/// What is left of the changes that were not synced.
+/// The rest of the changes that were not synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Variant {
     /// All of them, as after a crash of the process.

@@ -70,7 +70,7 @@ pub async fn share(checks: impl Future<Output = ()>) -> Result {
 #[derive(Default)]
 struct BlueskyProtocol(Mutex<Responses>);
 
-/// What the server responded to the adapter.
+/// The server's responses to the adapter.
 #[derive(Default)]
 struct Responses {
     /// The latest refresh token of each session.

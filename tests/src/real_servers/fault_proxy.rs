@@ -32,7 +32,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-/// What differs between the servers.
+/// The differences between the servers.
 pub(super) trait Protocol: Send + Sync + 'static {
     fn call(&self, head: &Parts, body: &[u8]) -> Option<Call>;
 

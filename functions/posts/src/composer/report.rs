@@ -10,7 +10,7 @@ use scheduling::{NotCreated, Warning};
 pub(super) struct Report {
     /// An error if nothing was stored.
     pub(super) status: StatusCode,
-    /// What happened, or why nothing did.
+    /// The outcome, or why nothing was stored.
     pub(super) notice: Option<Notice>,
     pub(super) errors: ValidationErrors,
     pub(super) warnings: Vec<Warning>,

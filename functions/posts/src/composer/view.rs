@@ -48,7 +48,7 @@ pub(super) struct ComposerPage<'a> {
     revision: u64,
     /// Whether the post can be changed.
     is_open: bool,
-    /// What Enter in a field does.
+    /// The action of the Enter key in a field.
     default_action: &'static str,
     state: Option<String>,
     notice: Option<&'a Notice>,

@@ -22,7 +22,7 @@ pub(crate) async fn watch(session: &Session, id: u64) -> Result<(), CliError> {
     last_status(session, id).await.map(drop)
 }
 
-/// Waits like [`watch`]. A post that somebody made a draft again is an error too.
+/// Waits like [`watch`]. A post that was made a draft again is an error, too.
 pub(crate) async fn watch_publication(session: &Session, id: u64) -> Result<(), CliError> {
     match last_status(session, id).await? {
         PostStatus::Published => Ok(()),
@@ -30,7 +30,7 @@ pub(crate) async fn watch_publication(session: &Session, id: u64) -> Result<(), 
     }
 }
 
-/// A status that does not change by itself.
+/// A status that only a user changes.
 async fn last_status(session: &Session, id: u64) -> Result<PostStatus, CliError> {
     let post = last_state(session, id).await.map_err(|failure| match failure {
         CliError::Refused(_) | CliError::NotSignedIn(_) => failure,
@@ -61,7 +61,7 @@ async fn last_state(session: &Session, id: u64) -> Result<ApiResponse<Post>, Cli
     }
 }
 
-/// `None` if the post does not change by itself.
+/// `None` if only a user changes the post.
 fn wait(post: &Post, now: DateTime<Utc>) -> Option<Duration> {
     match post.status {
         PostStatus::Publishing => Some(INTERVAL),
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_as_long_as_the_post_can_change_by_itself() {
+    fn waits_until_only_a_user_can_change_the_post() {
         let now = Utc::now();
         let waits = |status: &str, at: Option<TimeDelta>| {
             let post = json!({

@@ -25,7 +25,7 @@ fn stream_key(key: &SealingKey, id: [u8; 16]) -> DataKey {
     DataKey::new(key.derived(&format!("backup {:032x}", u128::from_be_bytes(id))))
 }
 
-/// What a piece is bound to.
+/// The context that a piece is bound to.
 fn context(index: u64, is_last: bool) -> [u8; 9] {
     let mut context = [u8::from(is_last); 9];
     context[..8].copy_from_slice(&index.to_be_bytes());

@@ -12,7 +12,7 @@ use url::form_urlencoded;
 /// The visibility of a post that only its account sees.
 const PRIVATE: &str = "SELF_ONLY";
 
-/// What happens to the post once nothing is missing.
+/// The next step of the post once no consent is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConsentAction {

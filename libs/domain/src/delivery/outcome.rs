@@ -37,7 +37,7 @@ pub enum AttemptError {
     /// The platform accepted the call, and decides later whether the post becomes public: it processes or reviews
     /// the post. Looked up like an unknown outcome, but no sign of an outage.
     Accepted {
-        /// What a look-up needs, in the form of the stored progress, which it replaces.
+        /// The data for a look-up, in the form of the stored progress, which it replaces.
         progress: Option<String>,
         reason: String,
     },

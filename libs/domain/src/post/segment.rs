@@ -43,7 +43,7 @@ pub struct SegmentContent {
 pub struct PublicSegment {
     #[serde(flatten)]
     pub published: Published,
-    /// What was published, if the post may have been changed since.
+    /// The published text, if the post may have been changed since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<SegmentContent>,
 }

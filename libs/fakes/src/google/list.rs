@@ -15,7 +15,7 @@ pub struct List {
     pub parameters: &'static [&'static str],
     /// Google reduces a larger page size for some lists; the fake refuses it.
     pub max_page_size: usize,
-    /// What a page has at most, whatever its size.
+    /// The largest page, whatever size a request names.
     pub max_items: usize,
 }
 

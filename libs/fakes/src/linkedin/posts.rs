@@ -209,7 +209,7 @@ impl Memory {
         for image in content["multiImage"]["images"].as_array().into_iter().flatten() {
             let id = schema::text(image, "id");
             if id.starts_with("urn:li:document:") || id.starts_with("urn:li:video:") {
-                return Err(ApiError::bad("INVALID_VALUE_FOR_FIELD", "a document or a video stands alone"));
+                return Err(ApiError::bad("INVALID_VALUE_FOR_FIELD", "a document or a video cannot have another file"));
             }
             self.check_file(author, &id, now)?;
         }

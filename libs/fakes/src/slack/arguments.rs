@@ -16,7 +16,7 @@ pub(super) const LIMIT: Field = ("limit", Optional, Integer(1, 999));
 
 pub(super) const CURSOR: Field = ("cursor", Optional, Pattern(|it| position(it).is_some()));
 
-/// The position in a list for which a cursor stands.
+/// The position in a list that a cursor means.
 pub(super) fn position(cursor: &str) -> Option<usize> {
     if cursor.is_empty() { Some(0) } else { cursor.strip_prefix("next:")?.parse().ok() }
 }

@@ -28,7 +28,7 @@ pub(super) fn defaults() -> Value {
     })
 }
 
-/// What an update writes where it leaves fields out. It turns them off, as responses show that people have published.
+/// The values that an update writes for omitted fields. It turns them off, as responses show that people have published.
 fn turned_off() -> Value {
     let mut parts = defaults();
     for name in ["embeddable", "publicStatsViewable"] {

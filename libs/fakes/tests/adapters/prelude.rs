@@ -99,7 +99,7 @@ pub(crate) async fn lost_post<'a, N: FakePlatform>(
     (post, called_at)
 }
 
-/// What the platform says of an account now.
+/// The platform's current state of an account.
 pub(crate) async fn details<N: FakePlatform>(
     harness: &AdapterHarness<N>,
     account: &Account,

@@ -39,12 +39,12 @@ use crate::testing::housekeeping;
 /// By table and key.
 type Items = BTreeMap<(Table, String), Item>;
 
-/// One user with three worlds: a customer to erase, another customer, and the user's own.
+/// One user with three tenants: a customer to erase, another customer, and the user without a profile.
 struct Scene {
     s3: TestBucket,
     harness: PublishingHarness,
     customer: Profile,
-    /// What only the erased world may name.
+    /// Ids that only erased records may contain.
     names: BTreeSet<String>,
     /// The customer's post comes last.
     published: Vec<Post>,
@@ -302,7 +302,7 @@ fn references(files: &[&Medium]) -> Vec<MediaReference> {
 async fn create(harness: &PublishingHarness, owner: Owner, request: NewPost) -> Post {
     let key = IdempotencyKey::parse(harness.scheduling.ids.fresh::<MediaId>().to_string().as_bytes()).unwrap();
     let key = IdempotentRequest { owner, route: "POST /posts", key, body_hash: "x".to_owned() };
-    // The user's token creates the posts with files of several worlds.
+    // The user's token creates the posts with files of several tenants.
     match harness.scheduling.create_post(owner.user_id, request, Some(&key)).await.unwrap() {
         Created::New(post) => *post,
         other => panic!("{other:?}"),

@@ -1,6 +1,6 @@
 use crate::kit::{ErrorKind, ErrorRule, ErrorTable};
 
-/// Somebody has changed the post since it was read.
+/// The post was changed on the site since it was read.
 const COLLISION: &str = "UPDATE_COLLISION";
 
 /// The post, or the slug, does not exist.
@@ -31,7 +31,7 @@ pub(super) const ERRORS: ErrorTable = ErrorTable {
             .message_contains(&["does not have a newsletter relation"])
             .kind(ErrorKind::InvalidPost)
             .user_message("option newsletter: the site has no active newsletter with this value"),
-        // Somebody saved the draft between our read and our call, or an intermediary sent our call twice.
+        // A person saved the draft between our read and our call, or an intermediary sent our call twice.
         ErrorRule::codes(&[COLLISION]).kind(ErrorKind::ServerError).ended(),
         ErrorRule::codes(&[NOT_FOUND]).kind(ErrorKind::InvalidPost).user_message("the draft was deleted on the site"),
     ],

@@ -63,7 +63,7 @@ impl PublishAdapter for Ghost {
             "published" | "sent" => return Ok(published(request, post)),
             "draft" => {}
             status => {
-                let reason = format!("the draft has the status {status} on the site: somebody has changed it there");
+                let reason = format!("the draft has the status {status} on the site: it was changed there");
                 return Err(CallError::invalid_post(reason));
             }
         }

@@ -41,7 +41,7 @@ impl Watch {
                 continue;
             }
             let what = format!(
-                "at {now} nobody has looked at target {} of post {} since {last_step:?}: {delivery:?}",
+                "at {now} no worker has taken target {} of post {} since {last_step:?}: {delivery:?}",
                 delivery.target_id, delivery.post_id
             );
             self.broken.push(Broken::new(Kind::Stuck, delivery.post_id, what));

@@ -61,7 +61,7 @@ impl Writer {
             }
         }
         while let Some(ended) = requests.join_next().await {
-            ended.expect("nobody panics");
+            ended.expect("no task panics");
         }
         self.retry_failed_post().await;
     }

@@ -11,7 +11,7 @@ use crate::fitting::Picture;
 pub(super) const RED: Rgb<u8> = Rgb([220, 20, 20]);
 pub(super) const BLUE: Rgb<u8> = Rgb([20, 20, 220]);
 
-/// What must not remain in an image.
+/// Text that must not remain in an image.
 pub(super) const SECRETS: [&[u8]; 6] = [b"Exif", b"GPS", b"52.5163", b"ns.adobe.com", b"by me, at home", b"Photoshop"];
 
 /// Red on the left, blue on the right.

@@ -15,7 +15,7 @@ impl<N: FakePlatform + ?Sized> AdapterHarness<N> {
         if needs_video(account) || self.fake.is_for_videos() { MimeType::Mp4 } else { MimeType::Png }
     }
 
-    /// What a post must have in addition to its text.
+    /// The files that a post must have in addition to its text.
     pub fn required_files(&self, account: &Account, number: u8) -> Vec<Sample> {
         if needs_media(account) { vec![sample(self.main_type(account), number)] } else { Vec::new() }
     }

@@ -37,7 +37,7 @@ async fn accounts_of_all_chosen_pages_are_connected_each_with_its_own_token() {
     assert_eq!((first.grant_name(), first.grant_name() == first.profile.account_id), (second.grant_name(), false));
     let own = |it: &Account| it.credentials.own_token.as_ref().unwrap().expose_secret().to_owned();
     assert_ne!(own(first), own(second));
-    assert!(first.credentials.expires_at.is_none(), "tokens of Pages do not end by themselves");
+    assert!(first.credentials.expires_at.is_none(), "tokens of Pages do not expire");
     assert_eq!(harness.publisher().refresh_policy(), RefreshPolicy::Never);
 }
 
