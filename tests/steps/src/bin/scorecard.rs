@@ -12,8 +12,8 @@ use steps::{ROOT, ensure, error::Result, program::done, report::say, tools::run}
 
 /// Rewrites tests/figures.md.
 ///
-/// Reads the results of `tests/all`, which must have passed on these sources, and runs the benches
-/// that it does not run: about six minutes.
+/// Reads the results of `tests/all`, which must have passed on these sources, and of `tests/image`
+/// with a program of them, and runs the benches that these do not run: about forty minutes.
 #[derive(Parser)]
 #[command(name = "scorecard")]
 struct Options {
@@ -67,7 +67,7 @@ fn bench(name: &str, arguments: &[&str]) -> Result {
 
 fn results(name: &str) -> Result<Value> {
     let file = format!("{ROOT}/target/tests/{name}.json");
-    ensure!(fs::exists(&file)?, "{file} is not there: tests/all and tests/scorecard write it");
+    ensure!(fs::exists(&file)?, "{file} is not there: tests/all, tests/image and tests/scorecard write such files");
     Ok(serde_json::from_str(&fs::read_to_string(file)?)?)
 }
 
@@ -259,7 +259,7 @@ fn durability(text: &mut String) -> Result {
 }
 
 fn package(text: &mut String, image: &Value) -> Result {
-    let intro = "## The packages of one machine\n\n`tests/all --only image`, whose program is not optimized, and \
+    let intro = "## The packages of one machine\n\n`tests/image` with the program of a release, and \
                  `systemd-analyze security`.";
     heading(text, intro, &["what", "figure"])?;
     for (name, figure) in image["figures"].as_object().into_iter().flatten() {
