@@ -132,7 +132,7 @@ fn processor_time(process: u32) -> Result<Duration> {
     // The second field is a name, which may contain spaces and parentheses.
     let fields = stat.rsplit_once(')').map_or("", |(_, it)| it).split_ascii_whitespace();
     // Fields 14 to 17, of which the first one here is the third.
-    let ticks: u32 = fields.skip(11).take(4).filter_map(|it| it.parse::<u32>().ok()).sum();
+    let ticks: u32 = fields.skip(11).take(4).map(str::parse::<u32>).sum::<std::result::Result<_, _>>()?;
     Ok(TICK * ticks)
 }
 
