@@ -9,6 +9,7 @@ use chrono::{DateTime, Utc};
 use cloud::audit::{self, Event};
 use domain::id::{ConnectionId, MediaId};
 use domain::media::MediaPath;
+use domain::owner::Owner;
 use domain::post::{Authority, Changes, IfMatch, NewTarget, Post, PostStatus, Target, TargetStatus};
 use domain::time_zone::TimeZone;
 use domain::validation_errors::ValidationErrors;
@@ -65,8 +66,7 @@ pub(crate) async fn submit_consent(
     match form.change(address, post, request).await? {
         None => {
             if problem.is_none() {
-                let entry = audit::Entry::new(Event::ConsentGiven).user(session.user);
-                entry.connection(account).address(address.0).write();
+                log_consent(session.user.into(), account, address);
             }
             Ok(match (problem, next) {
                 (Some(problem), _) => page(account, Some(problem)),
@@ -122,6 +122,11 @@ pub(crate) async fn try_again(
         Some(account) => Ok(Redirect::to(&consent_page(*account, post.post_id, ConsentAction::PublishNow, "", None))),
         None => posts_forms::try_again(State(app), session, address, Segments(id), form).await,
     }
+}
+
+pub(super) fn log_consent(owner: Owner, account: ConnectionId, address: ClientIp) {
+    let entry = audit::Entry::new(Event::ConsentGiven).user(owner.user_id).limited_to(owner.limited_to);
+    entry.connection(account).address(address.0).write();
 }
 
 fn has_consented(target: &Target) -> bool {

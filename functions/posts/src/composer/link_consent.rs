@@ -6,7 +6,6 @@ use api::{ClientIp, GuestCookie, RequestedLink, Segments};
 use axum::extract::State;
 use axum::response::Redirect;
 use chrono::{DateTime, Utc};
-use cloud::audit::{self, Event};
 use domain::connect_link::LinkError;
 use domain::connection::Connection;
 use domain::id::ConnectionId;
@@ -16,7 +15,7 @@ use domain::validation_errors::ValidationErrors;
 use http::StatusCode;
 use scheduling::Changed;
 
-use super::consent::{GivenConsent, file_link};
+use super::consent::{GivenConsent, file_link, log_consent};
 use super::{Entries, FORM_KIB, fields, options};
 use crate::App;
 use crate::error::PostsError;
@@ -75,8 +74,7 @@ async fn store_consent(
     match app.scheduling.change_post(owner, post, request).await.map_err(PostsError::from)? {
         Changed::Done(_) => {
             if consent.problem.is_none() {
-                let entry = audit::Entry::new(Event::ConsentGiven).user(owner.user_id).limited_to(owner.limited_to);
-                entry.connection(consent.account).address(address.0).write();
+                log_consent(owner, consent.account, address);
             }
             Ok(page(consent.problem))
         }
