@@ -28,7 +28,7 @@ pub(super) fn defaults() -> Value {
     })
 }
 
-/// The values that an update writes for omitted fields. It turns them off, as responses show that people have published.
+/// The values that an update writes for omitted fields. They turn these off, as responses show that people have published.
 fn turned_off() -> Value {
     let mut parts = defaults();
     for name in ["embeddable", "publicStatsViewable"] {
